@@ -53,6 +53,12 @@ def test_missing_names_say_so() -> None:
         _ = tf.nn.conv2d
     with pytest.raises(AttributeError, match=r"feedline.tf has no tf.foo; compute it with NumPy"):
         _ = tf.foo
+    with pytest.raises(AttributeError, match=r"no tf.image.resise; did you mean tf.image.resize\?"):
+        _ = tf.image.resise
+    with pytest.raises(AttributeError, match=r"no tf.to_float; it is TensorFlow 1's: tf.compat.v1.to_float"):
+        _ = tf.to_float
+    with pytest.raises(AttributeError, match=r"no tf.app; it is TensorFlow 1's: tf.compat.v1.app"):
+        _ = tf.app
     assert not hasattr(tf, "foo") and not hasattr(tf.math, "__wrapped__")
 
 
@@ -76,3 +82,23 @@ def test_fl_points_to_tf() -> None:
         _ = fl.cast
     with pytest.raises(AttributeError, match="module 'feedline' has no attribute 'foo'"):
         _ = fl.foo
+
+
+def test_versions_and_spellings() -> None:
+    assert tf.__version__ == tf.compat.v1.__version__ == tf.version.VERSION == tf.compat.v1.VERSION == "2.21.0"
+    assert tf.compat.v1.bfloat16 == tf.bfloat16 and tf.compat.forward_compatible(2020, 1, 1)
+    assert tf.compat.v1.ragged.RaggedTensorValue([1, 2], [0, 2]).to_list() == [[1, 2]]
+    assert tf.types.experimental.TensorLike is not None
+
+
+def test_messages_have_the_line_of_the_caller(caplog: pytest.LogCaptureFixture) -> None:
+    logging = tf.compat.v1.logging
+    with caplog.at_level("INFO", logger="tensorflow"):
+        logging.info("a %s", "b")
+        logging.log(logging.INFO, "c")
+        logging.vlog(logging.INFO, "d")
+        logging.log_if(logging.INFO, "e", True)
+        logging.log_every_n(logging.INFO, "f", 1)
+        logging.log_first_n(logging.INFO, "g", 1)
+    assert [r.getMessage() for r in caplog.records] == ["a b", "c", "d", "e", "f", "g"]
+    assert {r.filename for r in caplog.records} == {Path(__file__).name}

@@ -1,7 +1,11 @@
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
 import feedline.tf as tf
+from feedline.errors import InvalidArgumentError
 
 
 @pytest.fixture(autouse=True)
@@ -64,3 +68,41 @@ def test_crops_and_flips_are_inside() -> None:
         )
         top, left, tall, wide = *begin.numpy()[:2], *size.numpy()[:2]
         assert top >= 0 and top + tall <= 50 and left >= 0 and left + wide <= 60
+
+
+def test_numbers_drawn_up_to_a_tensor_are_indices() -> None:
+    x = tf.constant([5.0, 7.0])
+    ds = tf.data.Dataset.range(4).map(lambda _: x[tf.random.uniform([], 0, tf.shape(x)[0], dtype=tf.int32)])
+    assert {float(v) for v in ds} <= {5.0, 7.0}
+    assert x[tf.random.uniform([], 1, tf.constant(2), dtype=tf.int32)].numpy() == 7
+
+
+def test_generators_draw_in_datasets_as_in_tensorflow() -> None:
+    """The numbers are those that TensorFlow 2.21 draws; the state goes on from one epoch to the next."""
+    rng = tf.random.Generator.from_seed(123, alg="philox")
+
+    def drawn(x: tf.Tensor) -> Any:
+        seed = rng.make_seeds(1)[:, 0]
+        return x, tf.random.stateless_uniform([2], seed), rng.uniform([], 0, 1000, tf.int32)
+
+    ds = tf.data.Dataset.range(2).map(drawn)
+    assert ds.element_spec[1:] == (tf.TensorSpec([2], tf.float32), tf.TensorSpec([], tf.int32))
+    assert rng.state.numpy().tolist() == [123, 0, 0]
+    first, second = list(ds), list(ds)
+    assert [int(e[2]) for e in first + second] == [37, 929, 257, 17]
+    np.testing.assert_allclose(first[0][1].numpy(), [0.02796042, 0.77933514], 1e-6)
+    assert rng.state.numpy().tolist() == [123 + 4 * 512, 0, 0]
+
+
+def test_generators_are_saved_and_refuse_other_states(tmp_path: Path) -> None:
+    rng = tf.random.Generator.from_seed(5)
+    saved = tf.train.Checkpoint(rng=rng).save(str(tmp_path / "at"))
+    expected = rng.normal([3]).numpy().tolist()
+    tf.train.Checkpoint(rng=rng).restore(saved)
+    assert rng.normal([3]).numpy().tolist() == expected
+    with pytest.raises(InvalidArgumentError, match="has 3 numbers, got 2"):
+        tf.random.Generator.from_state([1, 2], "philox")
+    with pytest.raises(ValueError, match="either copy_from, or state"):
+        tf.random.Generator()
+    with pytest.raises(InvalidArgumentError, match="alg must be 'philox'"):
+        tf.random.Generator.from_seed(1, "other")

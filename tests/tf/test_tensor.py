@@ -1,6 +1,7 @@
 import copy
 import pickle
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
@@ -25,6 +26,7 @@ def test_other_libraries() -> None:
     x = tf.constant([1.0, 2.0])
     assert torch.from_dlpack(x).tolist() == [1.0, 2.0]
     assert np.from_dlpack(x).tolist() == [1.0, 2.0]
+    assert jnp.asarray(x).tolist() == jnp.from_dlpack(x).tolist() == [1.0, 2.0]
     assert tf.convert_to_tensor(torch.tensor([1, 2])).numpy().tolist() == [1, 2]
     with pytest.raises(BufferError, match="strings"):
         np.from_dlpack(tf.constant("a"))
@@ -94,3 +96,14 @@ def test_conversion_keeps_what_it_can() -> None:
     assert as_tensor(x, tf.int32) is x
     with pytest.raises(ValueError, match="requested dtype"):
         as_tensor(x, tf.int64)
+
+
+def test_gather_inside_of_ragged_rows_stays_in_the_row() -> None:
+    rows = tf.ragged.constant([[1, 2], [3], [4, 5]])
+    assert tf.gather(rows, [0], axis=1).numpy().tolist() == [[1], [3], [4]]
+    with pytest.raises(InvalidArgumentError, match=r"index 1 is not in \[0, 1\) in row 1"):
+        tf.gather(rows, [1], axis=1)
+    with pytest.raises(ValueError, match="2 batches of indices do not fit 3 of params"):
+        tf.gather(rows, [[0], [0]], batch_dims=1)
+    with pytest.raises(ValueError, match="rows of different lengths"):
+        tf.gather(tf.ragged.constant([[[1], [2]], [[3]]]), tf.ragged.constant([[[0]], [[0], [0]]]), batch_dims=2)

@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.typing import tf_stubs, v1_methods
+from tests.typing import tf_methods, tf_stubs, v1_methods
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -107,7 +107,11 @@ def test_the_graphs_methods_are_those_of_datasets() -> None:
     assert v1_methods.FILE.read_text() == v1_methods.text(), "run: python -m tests.typing.v1_methods"
 
 
+def test_the_methods_of_datasets_of_tensors_are_those_of_datasets() -> None:
+    assert tf_methods.FILE.read_text() == tf_methods.text(), "run: python -m tests.typing.tf_methods"
+
+
 def test_the_types_of_tf_are_those_of_its_names() -> None:
     made = tf_stubs.texts()
     assert {file: file.read_text() for file in made} == made, "run python -m tests.typing.tf_stubs"
-    assert set(tf_stubs.ROOT.rglob("*.pyi")) == set(made)
+    assert set(tf_stubs.ROOT.rglob("*.pyi")) == {*made, tf_methods.FILE}

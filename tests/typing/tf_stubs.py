@@ -9,6 +9,7 @@ import feedline.tf
 from feedline.tf import names
 
 ROOT = Path(feedline.tf.__file__).parent
+METHODS = ROOT / "data" / "methods.pyi"  # made by tf_methods.py
 HEAD = '"""The names of `tf{}` for type checkers; made by tests/typing/tf_stubs.py."""\n\n'
 
 
@@ -46,7 +47,7 @@ def main() -> None:
     """Writes the files."""
     wanted = texts()
     for found in ROOT.rglob("*.pyi"):
-        if found not in wanted:
+        if found not in wanted and found != METHODS:
             found.unlink()
     for file, text in wanted.items():
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ from feedline.compat.v1.data import dataset
 
 FILE = Path(inspect.getfile(dataset)).with_name("methods.pyi")
 READERS = {v1.data.TFRecordDataset, v1.data.TextLineDataset, v1.data.FixedLengthRecordDataset}
-KEPT = {"explain", "fingerprint", "options", "as_numpy_iterator", "at", "apply"}
+KEPT = {"explain", "fingerprint", "options", "as_numpy_iterator", "at", "apply", "monitor", "preview", "profile"}
 HEAD = '''\
 """The methods of `v1.data.Dataset` for type checkers; made by tests/typing/v1_methods.py."""
 
@@ -31,6 +31,7 @@ WHERE = {
     "Source": "from feedline.ops.sources.from_source import Source",
     "Corruption": "from feedline.io.tfrecord.reader import Corruption",
     "Options": "from feedline.data.options import Options",
+    **dict.fromkeys(["RayWorkers", "WorkersArgument"], "from feedline.plan.ray_workers import {}"),
     **dict.fromkeys(["Callable", "Mapping", "Sequence"], "from collections.abc import {}"),
     **dict.fromkeys(["Any", "Literal", "Never", "SupportsIndex", "TypeVar", "overload"], "from typing import {}"),
     **dict.fromkeys(
@@ -80,7 +81,7 @@ def method(name: str, found: ast.FunctionDef, static: bool) -> str:
     arguments.defaults = [d if isinstance(d, ast.Constant) else ast.Constant(...) for d in arguments.defaults]
     assert found.returns is not None
     returns = ast.unparse(found.returns)
-    if name in dataset._VALUES:
+    if name in dataset.VALUES:
         returns = "Any"
     elif returns.startswith("Dataset["):
         returns = "Dataset[" + returns.removeprefix("Dataset[").replace("Dataset[", "_Dataset[")
@@ -100,12 +101,12 @@ def widened(annotation: ast.expr) -> ast.expr:
     return ast.parse(said, mode="eval").body
 
 
-def imports(made: str) -> list[str]:
+def imports(made: str, where: dict[str, str] = WHERE) -> list[str]:
     """The imports that the code needs."""
     used = {node.id for node in ast.walk(ast.parse(made)) if isinstance(node, ast.Name)} | {"TypeVar"}
     lines: dict[str, list[str]] = {}
-    for name in sorted(used & WHERE.keys()):
-        line = WHERE[name]
+    for name in sorted(used & where.keys()):
+        line = where[name]
         start = line.removesuffix("{}") if "{}" in line else line
         lines.setdefault(start, []).extend([name] if "{}" in line else [])
     return [start + ", ".join(names) for start, names in sorted(lines.items())]

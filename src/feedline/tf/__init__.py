@@ -2,10 +2,8 @@
 
 >>> import feedline.tf as tf
 >>> ds = tf.data.Dataset.from_tensor_slices([[1, 2], [3, 4]])
->>> for x in ds.map(lambda x: tf.cast(x, tf.float32) / 4):
-...     print(x)
-tf.Tensor([0.25 0.5 ], shape=(2,), dtype=float32)
-tf.Tensor([0.75 1.  ], shape=(2,), dtype=float32)
+>>> [x.numpy() for x in ds.map(lambda x: tf.cast(x, tf.float32) / 4)]
+[array([0.25, 0.5 ], dtype=float32), array([0.75, 1.  ], dtype=float32)]
 
 Values, dtypes and errors are TensorFlow's; memory is NumPy's. `names` is the table of names; each is imported when
 it is first used.
@@ -19,7 +17,7 @@ from feedline.tf import names as _names
 
 _names.register()
 _TABLE = _names.table("")
-__version__ = "2.21.0"
+__version__ = _names.VERSION
 
 if not TYPE_CHECKING:
 

@@ -22,6 +22,7 @@ from feedline.tf.math_ops import argmax as argmax
 from feedline.tf.math_ops import argmin as argmin
 from feedline.tf.array_ops import argsort as argsort
 from feedline.structure.types import as_dtype as as_dtype
+from feedline.tf.string_ops import as_string as as_string
 from feedline.tf.math_ops import asin as asin
 from feedline.tf.math_ops import asinh as asinh
 from feedline.tf.debugging_ops import assert_equal as assert_equal
@@ -31,6 +32,7 @@ from feedline.tf.debugging_ops import assert_rank as assert_rank
 from feedline.tf.math_ops import atan as atan
 from feedline.tf.math_ops import atan2 as atan2
 from feedline.tf.math_ops import atanh as atanh
+from feedline.tf.array_ops import batch_to_space as batch_to_space
 from feedline.tf.array_ops import bitcast as bitcast
 from feedline.structure.types import bool as bool
 from feedline.tf.array_ops import boolean_mask as boolean_mask
@@ -58,7 +60,9 @@ from feedline.tf.math_ops import divide as divide
 from feedline.structure.types import double as double
 from feedline.tf.array_ops import dynamic_partition as dynamic_partition
 from feedline.tf.array_ops import dynamic_stitch as dynamic_stitch
+from feedline.tf.sparse_ops import edit_distance as edit_distance
 from feedline.tf.math_ops import einsum as einsum
+from feedline.tf.v1_graph import enable_v2_behavior as enable_v2_behavior
 from feedline.tf.array_ops import ensure_shape as ensure_shape
 from feedline.tf.math_ops import equal as equal
 from feedline.tf.control_flow import executing_eagerly as executing_eagerly
@@ -85,6 +89,7 @@ from feedline.structure.types import half as half
 from feedline.tf.math_ops import histogram_fixed_width as histogram_fixed_width
 from feedline.tf.math_ops import histogram_fixed_width_bins as histogram_fixed_width_bins
 from feedline.tf.array_ops import identity as identity
+from feedline.tf.array_ops import identity_n as identity_n
 from feedline.tf.control_flow import init_scope as init_scope
 from feedline.tf.control_flow import inside_function as inside_function
 from feedline.structure.types import int16 as int16
@@ -121,8 +126,10 @@ from feedline.tf.array_ops import parallel_stack as parallel_stack
 from feedline.tf.math_ops import pow as pow
 from feedline.tf.control_flow import print_ as print
 from feedline.tf.control_flow import py_function as py_function
+from feedline.tf.random_ops import random_index_shuffle as random_index_shuffle
 from feedline.tf.array_ops import range as range
 from feedline.tf.array_ops import rank as rank
+from feedline.tf.math_ops import realdiv as realdiv
 from feedline.tf.math_ops import reduce_all as reduce_all
 from feedline.tf.math_ops import reduce_any as reduce_any
 from feedline.tf.math_ops import reduce_logsumexp as reduce_logsumexp
@@ -152,6 +159,8 @@ from feedline.tf.math_ops import sinh as sinh
 from feedline.tf.array_ops import size as size
 from feedline.tf.array_ops import slice as slice
 from feedline.tf.array_ops import sort as sort
+from feedline.tf.array_ops import space_to_batch_nd as space_to_batch
+from feedline.tf.array_ops import space_to_batch_nd as space_to_batch_nd
 from feedline.tf.array_ops import split as split
 from feedline.tf.math_ops import sqrt as sqrt
 from feedline.tf.math_ops import square as square
@@ -183,6 +192,7 @@ from feedline.structure.types import uint64 as uint64
 from feedline.structure.types import uint8 as uint8
 from feedline.tf.array_ops import unique as unique
 from feedline.tf.array_ops import unique_with_counts as unique_with_counts
+from feedline.tf.array_ops import unravel_index as unravel_index
 from feedline.tf.array_ops import unstack as unstack
 from feedline.tf.control_flow import vectorized_map as vectorized_map
 from feedline.tf.array_ops import where as where
@@ -194,11 +204,13 @@ from feedline.tf import autograph as autograph
 from feedline.tf import bitwise as bitwise
 from feedline.tf import compat as compat
 from feedline.tf import config as config
+from feedline.tf import contrib as contrib
 from feedline.tf import data as data
 from feedline.tf import debugging as debugging
 from feedline.tf import distribute as distribute
 from feedline.tf import dtypes as dtypes
 from feedline.tf import errors as errors
+from feedline.tf import estimator as estimator
 from feedline.tf import image as image
 from feedline.tf import io as io
 from feedline.tf import keras as keras
@@ -209,11 +221,16 @@ from feedline.tf import nest as nest
 from feedline.tf import nn as nn
 from feedline.tf import ragged as ragged
 from feedline.tf import random as random
+from feedline.tf import raw_ops as raw_ops
+from feedline.tf import sets as sets
 from feedline.tf import signal as signal
 from feedline.tf import sparse as sparse
 from feedline.tf import strings as strings
+from feedline.tf import summary as summary
 from feedline.tf import tpu as tpu
 from feedline.tf import train as train
+from feedline.tf import types as types
+from feedline.tf import version as version
 
 __all__ = [
     "Assert",
@@ -238,6 +255,7 @@ __all__ = [
     "argmin",
     "argsort",
     "as_dtype",
+    "as_string",
     "asin",
     "asinh",
     "assert_equal",
@@ -247,6 +265,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "batch_to_space",
     "bitcast",
     "bool",
     "boolean_mask",
@@ -274,7 +293,9 @@ __all__ = [
     "double",
     "dynamic_partition",
     "dynamic_stitch",
+    "edit_distance",
     "einsum",
+    "enable_v2_behavior",
     "ensure_shape",
     "equal",
     "executing_eagerly",
@@ -301,6 +322,7 @@ __all__ = [
     "histogram_fixed_width",
     "histogram_fixed_width_bins",
     "identity",
+    "identity_n",
     "init_scope",
     "inside_function",
     "int16",
@@ -337,8 +359,10 @@ __all__ = [
     "pow",
     "print",
     "py_function",
+    "random_index_shuffle",
     "range",
     "rank",
+    "realdiv",
     "reduce_all",
     "reduce_any",
     "reduce_logsumexp",
@@ -368,6 +392,8 @@ __all__ = [
     "size",
     "slice",
     "sort",
+    "space_to_batch",
+    "space_to_batch_nd",
     "split",
     "sqrt",
     "square",
@@ -399,6 +425,7 @@ __all__ = [
     "uint8",
     "unique",
     "unique_with_counts",
+    "unravel_index",
     "unstack",
     "vectorized_map",
     "where",
@@ -410,11 +437,13 @@ __all__ = [
     "bitwise",
     "compat",
     "config",
+    "contrib",
     "data",
     "debugging",
     "distribute",
     "dtypes",
     "errors",
+    "estimator",
     "image",
     "io",
     "keras",
@@ -425,11 +454,16 @@ __all__ = [
     "nn",
     "ragged",
     "random",
+    "raw_ops",
+    "sets",
     "signal",
     "sparse",
     "strings",
+    "summary",
     "tpu",
     "train",
+    "types",
+    "version",
 ]
 
 __version__: str

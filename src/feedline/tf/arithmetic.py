@@ -27,7 +27,7 @@ def add(x: Array, y: Array) -> Array:
 def floor_div(x: Array, y: Array) -> Array:
     """The quotient, rounded down. An integer division by zero is an error."""
     if x.dtype.kind in INTEGERS:
-        nonzero(y)
+        nonzero(x, y)
         return np.floor_divide(x, y)
     return np.floor(np.divide(x, y))
 
@@ -35,7 +35,7 @@ def floor_div(x: Array, y: Array) -> Array:
 def floor_mod(x: Array, y: Array) -> Array:
     """The remainder with the sign of the divisor. An integer division by zero is an error."""
     if x.dtype.kind in INTEGERS:
-        nonzero(y)
+        nonzero(x, y)
     return np.remainder(x, y)
 
 
@@ -55,7 +55,7 @@ def division_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def power(x: Array, y: Array) -> Array:
     """x to the power of y. Integers have no negative powers."""
-    if y.dtype.kind == "i" and y.size and y.min() < 0:
+    if y.dtype.kind == "i" and y.size and y.min() < 0 and x.size:
         raise InvalidArgumentError("Integers to negative integer powers are not allowed")
     if x.dtype == np.float16:
         return np.power(x.astype(np.float32), y.astype(np.float32)).astype(x.dtype)
@@ -69,9 +69,9 @@ def absolute(x: Array) -> Array:
     return np.abs(x)
 
 
-def nonzero(divisor: Array) -> None:
-    """Raises for a divisor with a zero in it."""
-    if np.count_nonzero(divisor) != divisor.size:
+def nonzero(dividend: Array, divisor: Array) -> None:
+    """Raises for a divisor with a zero in it, if anything is divided."""
+    if np.count_nonzero(divisor) != divisor.size and dividend.size:
         raise InvalidArgumentError("Integer division by zero")
 
 
@@ -81,11 +81,15 @@ def matmul(x: Array, y: Array) -> Array:
         raise InvalidArgumentError(f"matmul: both operands need at least 2 dimensions, got {x.shape} and {y.shape}")
     if x.shape[-1] != y.shape[-2]:
         raise InvalidArgumentError(f"matmul: matrix size-incompatible: {x.shape} and {y.shape}")
-    if x.dtype == np.float16:
-        x, y = x.astype(np.float32), y.astype(np.float32)
-        return np.asarray(np.matmul(x, y)).astype(np.float16)
-    made: Array = np.matmul(x, y)
-    return made
+    return with_halves(np.matmul, x, y)
+
+
+def with_halves(function: Callable[..., Any], *arrays: Array) -> Array:
+    """A function that sums products: those of float16 and bfloat16 are summed in float32."""
+    dtype = arrays[0].dtype
+    if dtype.kind in FLOATS and dtype.itemsize == 2:
+        arrays = tuple(a.astype(np.float32) for a in arrays)
+    return np.asarray(function(*arrays)).astype(dtype, copy=False)
 
 
 def both(function: Callable[[Any, Any], Any], of_bools: Callable[[Any, Any], Any]) -> Callable[[Array, Array], Array]:

@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import math
 from collections import namedtuple
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError, UnimplementedError
 from feedline.structure import types
-from feedline.structure.dense import Array
+from feedline.structure.dense import Array, integers
+from feedline.structure.ragged import concat as concat_rows
+from feedline.structure.ragged import gather as gather_rows
 from feedline.structure.spec import TensorShape, type_spec_from_value
 from feedline.structure.types import DType, as_dtype
 from feedline.tf import ragged_ops as ragged
+from feedline.tf.arithmetic import INTEGERS, REALS
+from feedline.tf.parameters import StaticArgumentError, one_of
 from feedline.tf.ragged_ops import RaggedTensor
 from feedline.tf.sparse_ops import SparseTensor
-from feedline.tf.tensor import Composite, Tensor, TensorBase, as_tensor, integer, ints, op, operand, tensor_of
+from feedline.tf.tensor import (
+    Composite,
+    Tensor,
+    TensorBase,
+    TensorLike,
+    array_of,
+    as_tensor,
+    integer,
+    ints,
+    op,
+    operand,
+    tensor_of,
+)
+from feedline.tf.tracing.graph import Symbol
 
 newaxis = None
 
@@ -74,7 +92,7 @@ def constant(value: object, dtype: Any = None, shape: Any = None, name: str = "C
     (array([1, 2]), array([0.5, 0.5], dtype=float32))
     """
     if isinstance(value, (list, tuple)) and any(isinstance(v, Composite) for v in value):
-        raise InvalidTypeError("a list of ragged or sparse tensors is no constant; use tf.ragged.stack")
+        raise InvalidTypeError("a list of ragged or sparse tensors cannot be made a constant; use tf.ragged.stack")
     if isinstance(value, TensorBase) and dtype is not None and value.dtype != as_dtype(dtype):
         raise InvalidTypeError(f"Expected tensor {value} with dtype {as_dtype(dtype)!r}, but got {value.dtype!r}.")
     array = as_tensor(value, dtype)._array
@@ -90,6 +108,14 @@ def constant(value: object, dtype: Any = None, shape: Any = None, name: str = "C
     return tensor_of(array.reshape(size))
 
 
+@overload
+def identity(input: TensorLike, name: str | None = None) -> Tensor: ...
+@overload
+def identity(input: RaggedTensor, name: str | None = None) -> RaggedTensor: ...
+@overload
+def identity(input: SparseTensor, name: str | None = None) -> SparseTensor: ...
+@overload
+def identity(input: object, name: str | None = None) -> Any: ...
 def identity(input: object, name: str | None = None) -> Any:
     """The tensor itself.
 
@@ -111,11 +137,20 @@ def is_tensor(x: object) -> bool:
 
 
 def get_static_value(tensor: object, partial: bool = False) -> Any:
-    """The value of a tensor as NumPy has it."""
+    """The value of a tensor as NumPy has it; None if it is not known, as in most cases in a function that is traced.
+
+    >>> import feedline.tf as tf
+    >>> tf.get_static_value(tf.constant([1, 2])).tolist()
+    [1, 2]
+    """
+    if isinstance(tensor, Symbol):
+        from feedline.tf.tracing.symbolic import complete
+
+        return complete(tensor)
     return tensor.numpy() if isinstance(tensor, Tensor) else None
 
 
-def fill(dims: object, value: object, name: str | None = None) -> Tensor:
+def fill(dims: object, value: object, name: str | None = None, layout: object = None) -> Tensor:
     """A tensor of one value.
 
     >>> import feedline.tf as tf
@@ -155,10 +190,22 @@ def ones(shape: object, dtype: Any = types.float32, name: str | None = None, lay
     """
     kind = as_dtype(dtype).dtype
     if kind.kind == "O":
-        raise InvalidTypeError("there is no string that is one")
+        raise InvalidTypeError("tf.ones cannot make strings; use tf.fill")
     return tensor_of(np.ones(_sizes(shape), kind))
 
 
+@overload
+def zeros_like(input: TensorLike, dtype: Any = None, name: str | None = None, layout: object = None) -> Tensor: ...
+@overload
+def zeros_like(
+    input: RaggedTensor, dtype: Any = None, name: str | None = None, layout: object = None
+) -> RaggedTensor: ...
+@overload
+def zeros_like(
+    input: SparseTensor, dtype: Any = None, name: str | None = None, layout: object = None
+) -> SparseTensor: ...
+@overload
+def zeros_like(input: object, dtype: Any = None, name: str | None = None, layout: object = None) -> Any: ...
 def zeros_like(input: object, dtype: Any = None, name: str | None = None, layout: object = None) -> Any:
     """Zeros in the shape of a tensor.
 
@@ -172,6 +219,18 @@ def zeros_like(input: object, dtype: Any = None, name: str | None = None, layout
     return zeros(given.shape, given.dtype if dtype is None else dtype)
 
 
+@overload
+def ones_like(input: TensorLike, dtype: Any = None, name: str | None = None, layout: object = None) -> Tensor: ...
+@overload
+def ones_like(
+    input: RaggedTensor, dtype: Any = None, name: str | None = None, layout: object = None
+) -> RaggedTensor: ...
+@overload
+def ones_like(
+    input: SparseTensor, dtype: Any = None, name: str | None = None, layout: object = None
+) -> SparseTensor: ...
+@overload
+def ones_like(input: object, dtype: Any = None, name: str | None = None, layout: object = None) -> Any: ...
 def ones_like(input: object, dtype: Any = None, name: str | None = None, layout: object = None) -> Any:
     """Ones in the shape of a tensor.
 
@@ -236,10 +295,8 @@ def range(start: object, limit: object = None, delta: object = 1, dtype: Any = N
         raise InvalidArgumentError(f"range: requires start <= limit with a positive delta, got {first}, {last}, {step}")
     if kind.kind in "iu":
         return tensor_of(np.arange(int(first), int(last), int(step), dtype=kind))
-    count = int(np.ceil(np.abs((np.float64(last) - np.float64(first)) / np.float64(step))))
-    steps = np.full(max(count, 1), step, kind)
-    steps[0] = first
-    return tensor_of(np.cumsum(steps, dtype=kind)[:count])
+    count = int(np.ceil(np.abs((last - first) / step)))
+    return tensor_of(first + np.arange(count).astype(kind) * step)
 
 
 def linspace(start: object, stop: object, num: object, name: str | None = None, axis: object = 0) -> Tensor:
@@ -249,7 +306,7 @@ def linspace(start: object, stop: object, num: object, name: str | None = None, 
     >>> tf.linspace(0.0, 1.0, 3).numpy()
     array([0. , 0.5, 1. ], dtype=float32)
     """
-    low, high = (t._array for t in matched(start, stop))
+    low, high = (t._array for t in matched(as_tensor(start), stop))
     count = integer(num, "num")
     if count <= 0:
         raise InvalidArgumentError(f"linspace: num must be positive, got {count}")
@@ -274,14 +331,43 @@ def meshgrid(*args: object, indexing: str = "xy", name: str | None = None) -> li
     >>> [m.numpy().tolist() for m in tf.meshgrid([1, 2], [3, 4])]
     [[[1, 2], [1, 2]], [[3, 3], [4, 4]]]
     """
-    if indexing not in ("xy", "ij"):
-        raise InvalidArgumentError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
-    arrays = [t._array for t in matched(*args)] if args else []
+    one_of(indexing, ("xy", "ij"), "indexing")
+    arrays = [t._array for t in matched(*map(as_tensor, args))] if args else []
     return [
         tensor_of(np.ascontiguousarray(m)) for m in np.meshgrid(*arrays, indexing="xy" if indexing == "xy" else "ij")
     ]
 
 
+@overload
+def one_hot(
+    indices: TensorLike,
+    depth: object,
+    on_value: object = None,
+    off_value: object = None,
+    axis: object = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Tensor: ...
+@overload
+def one_hot(
+    indices: RaggedTensor,
+    depth: object,
+    on_value: object = None,
+    off_value: object = None,
+    axis: object = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> RaggedTensor: ...
+@overload
+def one_hot(
+    indices: object,
+    depth: object,
+    on_value: object = None,
+    off_value: object = None,
+    axis: object = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Any: ...
 def one_hot(
     indices: object,
     depth: object,
@@ -308,7 +394,7 @@ def one_hot(
     off = as_tensor(0 if off_value is None else off_value, kind)
     count = integer(depth, "depth")
     if count < 0:
-        raise InvalidArgumentError(f"depth must be non-negative, got: {count}")
+        raise StaticArgumentError(f"depth must be non-negative, got: {count}")
     return _one_hot(as_tensor(indices), on, off, depth=count, axis=-1 if axis is None else integer(axis, "axis"))
 
 
@@ -339,6 +425,14 @@ def sequence_mask(lengths: object, maxlen: object = None, dtype: Any = types.boo
 # Dtypes and shapes
 
 
+@overload
+def cast(x: TensorLike, dtype: Any, name: str | None = None) -> Tensor: ...
+@overload
+def cast(x: RaggedTensor, dtype: Any, name: str | None = None) -> RaggedTensor: ...
+@overload
+def cast(x: SparseTensor, dtype: Any, name: str | None = None) -> SparseTensor: ...
+@overload
+def cast(x: object, dtype: Any, name: str | None = None) -> Any: ...
 def cast(x: object, dtype: Any, name: str | None = None) -> Any:
     """The values in another dtype. Fractions are cut off, and bools become 0 and 1.
 
@@ -360,10 +454,12 @@ def _cast(x: Array, dtype: np.dtype[Any]) -> Array:
     if x.dtype.kind == "O" or dtype.kind == "O":
         names = as_dtype(x.dtype).name, as_dtype(dtype).name
         raise UnimplementedError(f"Cast {names[0]} to {names[1]} is not supported; see tf.strings.to_number, as_string")
+    if x.dtype.kind == "c" and dtype.kind in "iu":  # not in vectors
+        return integers(x.real.reshape(-1, 1), dtype, rows=True).reshape(x.shape)
     if x.dtype.kind == "c" and dtype.kind != "c":
         x = x.real
-    if x.dtype.kind in "fV" and dtype.kind == "u" and dtype.itemsize < 8:
-        return x.astype(np.int64 if dtype.itemsize == 4 else np.int32).astype(dtype)
+    if x.dtype.kind in "fV" and (dtype.kind == "u" or (dtype.kind == "i" and dtype.itemsize < 4)):
+        return integers(x, dtype)
     return x.astype(dtype)
 
 
@@ -376,11 +472,9 @@ def saturate_cast(value: object, dtype: Any, name: str | None = None) -> Tensor:
     """
     given, target = as_tensor(value), as_dtype(dtype)
     array = given._array
-    if (
-        (target.is_integer or target.is_floating)
-        and array.dtype.kind in "iuf"
-        and not (target.is_floating and array.dtype.kind in "iu")
-    ):
+    if (target.is_integer or target.is_floating) and array.dtype.kind in "iufV":
+        if array.dtype.kind == "V" or (target.is_floating and array.dtype.kind in "iu"):
+            array = array.astype(np.float64)
         low, high = _range_within(array.dtype, target)
         array = np.clip(array, low, high)
     made: Tensor = _cast(tensor_of(array), dtype=target.dtype)
@@ -425,10 +519,10 @@ def _bitcast(x: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _int_type(out_type: Any) -> np.dtype[Any]:
-    return as_dtype(out_type).dtype
+    return as_dtype(types.int32 if out_type is None else out_type).dtype
 
 
-def shape(input: object, out_type: Any = types.int32, name: str | None = None) -> Any:
+def shape(input: object, out_type: Any = None, name: str | None = None) -> Tensor:
     """The shape as a tensor.
 
     >>> import feedline.tf as tf
@@ -437,10 +531,11 @@ def shape(input: object, out_type: Any = types.int32, name: str | None = None) -
     """
     given = operand(input)
     if isinstance(given, RaggedTensor):
-        return given.bounding_shape(out_type=out_type)
+        return given.bounding_shape(out_type=as_dtype(_int_type(out_type)))
     if isinstance(given, SparseTensor):
-        return cast(given.dense_shape, out_type)
-    return _shape(given, dtype=_int_type(out_type))
+        return cast(given.dense_shape, _int_type(out_type))
+    made: Tensor = _shape(given, dtype=_int_type(out_type))
+    return made
 
 
 @op("Shape")
@@ -448,7 +543,7 @@ def _shape(x: Array, dtype: np.dtype[Any]) -> Array:
     return np.array(x.shape, dtype)
 
 
-def shape_n(input: Sequence[object], out_type: Any = types.int32, name: str | None = None) -> list[Tensor]:
+def shape_n(input: Sequence[object], out_type: Any = None, name: str | None = None) -> list[Tensor]:
     """The shapes of several tensors.
 
     >>> import feedline.tf as tf
@@ -458,7 +553,7 @@ def shape_n(input: Sequence[object], out_type: Any = types.int32, name: str | No
     return [shape(value, out_type) for value in input]
 
 
-def size(input: object, out_type: Any = types.int32, name: str | None = None) -> Tensor:
+def size(input: object, out_type: Any = None, name: str | None = None) -> Tensor:
     """The number of values.
 
     >>> import feedline.tf as tf
@@ -468,6 +563,8 @@ def size(input: object, out_type: Any = types.int32, name: str | None = None) ->
     given = operand(input)
     if isinstance(given, RaggedTensor):
         given = given.flat_values
+    if isinstance(given, SparseTensor):
+        return as_tensor(np.asarray(np.prod(given._value.dense_shape), _int_type(out_type)))
     made: Tensor = _size(given, dtype=_int_type(out_type))
     return made
 
@@ -504,10 +601,16 @@ def _shape_ints(shape: object) -> list[int]:
         return [-1 if d is None else d for d in shape]
     if isinstance(shape, (list, tuple)) and set(map(type, shape)) <= {int}:
         return list(shape)
-    held = as_tensor(shape)
-    if held.ndim > 1:
-        raise InvalidArgumentError(f"shape must be a vector, got {held.shape}")
-    return ints(held)
+    rank = as_tensor(shape, like=np.dtype(np.int64)).ndim if isinstance(shape, (list, tuple)) else as_tensor(shape).ndim
+    if rank > 1:
+        raise InvalidArgumentError(f"shape must be a vector, got one of {rank} dimensions")
+    return ints(shape)
+
+
+def with_missing_size(given: Sequence[int], shape: Sequence[int]) -> list[int]:
+    """Computes the size for -1 in a shape that also has sizes of 0, from the sizes that are not 0."""
+    missing = math.prod(d for d in given if d) // math.prod(d for d in shape if d > 0)
+    return [missing if d == -1 else d for d in shape]
 
 
 @op("Reshape")
@@ -516,7 +619,7 @@ def _reshape(x: Array, shape: list[int]) -> Array:
         raise InvalidArgumentError(f"Only one input size may be -1, and no other negative, got {shape}")
     known = math.prod(d for d in shape if d >= 0)
     if -1 in shape and known == 0 and not x.size:
-        return x.reshape([1 if d == -1 else d for d in shape])
+        return x.reshape(with_missing_size(x.shape, shape))
     if -1 in shape and known == 0:
         raise InvalidArgumentError(f"reshape cannot infer the missing input size for an empty tensor: {shape}")
     if x.size % known if -1 in shape else known != x.size:
@@ -526,6 +629,14 @@ def _reshape(x: Array, shape: list[int]) -> Array:
     return x.reshape(shape)
 
 
+@overload
+def expand_dims(input: TensorLike, axis: object, name: str | None = None) -> Tensor: ...
+@overload
+def expand_dims(input: RaggedTensor, axis: object, name: str | None = None) -> RaggedTensor: ...
+@overload
+def expand_dims(input: SparseTensor, axis: object, name: str | None = None) -> SparseTensor: ...
+@overload
+def expand_dims(input: object, axis: object, name: str | None = None) -> Any: ...
 def expand_dims(input: object, axis: object, name: str | None = None) -> Any:
     """Inserts a dimension of size 1.
 
@@ -559,6 +670,10 @@ def _expand_dims(x: Array, axis: int) -> Array:
     return np.expand_dims(x, axis)
 
 
+@overload
+def squeeze(input: TensorLike, axis: object = None, name: str | None = None, squeeze_dims: object = None) -> Tensor: ...
+@overload
+def squeeze(input: object, axis: object = None, name: str | None = None, squeeze_dims: object = None) -> Any: ...
 def squeeze(input: object, axis: object = None, name: str | None = None, squeeze_dims: object = None) -> Any:
     """Removes dimensions of size 1: all of them, or those given.
 
@@ -568,8 +683,23 @@ def squeeze(input: object, axis: object = None, name: str | None = None, squeeze
     """
     axis = squeeze_dims if axis is None else axis
     if isinstance(input, RaggedTensor):
-        input = input.to_tensor()
+        if axis is None:
+            raise StaticArgumentError("squeeze: a ragged tensor needs the argument axis")
+        rank = len(input.shape)
+        for a in sorted({axis_of(a, rank) for a in ints(axis, "axis")}, reverse=True):
+            input = _squeeze_ragged(input, a) if isinstance(input, RaggedTensor) else squeeze(input, a)
+        return input
     return _squeeze(as_tensor(input), axis=[] if axis is None else ints(axis, "axis"))
+
+
+def _squeeze_ragged(x: RaggedTensor, axis: int) -> Any:
+    """Removes a dimension of size 1 of a ragged tensor: the rows of the next dimension take the place of its rows."""
+    if axis > 1:
+        return x.with_values(squeeze(x.values, axis - 1))
+    lengths = x.row_lengths()._array
+    if len(lengths) != 1 if axis == 0 else (lengths != 1).any():
+        raise InvalidArgumentError(f"Can not squeeze dim[{axis}], expected a dimension of 1, got {x.shape}")
+    return x.values
 
 
 @op("Squeeze")
@@ -654,7 +784,7 @@ def transpose(a: object, perm: object = None, conjugate: bool = False, name: str
     """
     given = as_tensor(a)
     made: Tensor = _transpose(given, perm=None if perm is None else ints(perm, "perm"))
-    return tensor_of(np.conj(made._array)) if conjugate else made
+    return tensor_of(np.conj(made._array)) if conjugate and made.dtype.is_complex else made
 
 
 @op("Transpose")
@@ -662,19 +792,39 @@ def _transpose(x: Array, perm: list[int] | None) -> Array:
     if perm is not None and (
         len(perm) != x.ndim or sorted(p % builtins.max(x.ndim, 1) for p in perm) != list(builtins.range(x.ndim))
     ):
-        raise InvalidArgumentError(f"transpose: perm {perm} is no permutation of the {x.ndim} dimensions")
+        raise InvalidArgumentError(f"transpose: perm {perm} is not a permutation of the {x.ndim} dimensions")
     return np.transpose(x, perm)
 
 
-def reverse(tensor: object, axis: object, name: str | None = None) -> Tensor:
+@overload
+def reverse(tensor: TensorLike, axis: object, name: str | None = None) -> Tensor: ...
+@overload
+def reverse(tensor: RaggedTensor, axis: object, name: str | None = None) -> RaggedTensor: ...
+@overload
+def reverse(tensor: object, axis: object, name: str | None = None) -> Any: ...
+def reverse(tensor: object, axis: object, name: str | None = None) -> Any:
     """The values in reverse order along dimensions.
 
     >>> import feedline.tf as tf
     >>> tf.reverse([1, 2, 3], [0]).numpy()
     array([3, 2, 1], dtype=int32)
     """
+    if isinstance(tensor, RaggedTensor):
+        return _reverse_ragged(tensor, [axis_of(a, len(tensor.shape)) for a in ints(axis, "axis")])
     made: Tensor = _reverse(as_tensor(tensor), axis=ints(axis, "axis"))
     return made
+
+
+def _reverse_ragged(tensor: RaggedTensor, axes: list[int]) -> Any:
+    values = tensor.values
+    if any(a > 1 for a in axes):
+        values = reverse(values, [a - 1 for a in axes if a > 1])
+    if 1 in axes:
+        splits: Array = np.asarray(tensor.row_splits)
+        rows = np.repeat(splits[:-1] + splits[1:], np.diff(splits))
+        values = gather(values, rows - 1 - np.arange(len(rows)))
+    made = tensor.with_values(values)
+    return gather(made, np.arange(len(made))[::-1]) if 0 in axes else made
 
 
 @op("ReverseV2")
@@ -698,17 +848,21 @@ def reverse_sequence(
     >>> tf.reverse_sequence([[1, 2, 3]], [2], seq_axis=1).numpy()
     array([[2, 1, 3]], dtype=int32)
     """
-    made: Tensor = _reverse_sequence(
-        as_tensor(input), as_tensor(seq_lengths), seq_axis=seq_axis or 0, batch_axis=batch_axis or 0
-    )
+    lengths = as_tensor(seq_lengths)
+    if seq_axis is None or lengths._array.dtype.kind not in INTEGERS:
+        raise InvalidTypeError(f"reverse_sequence: integer seq_lengths and a seq_axis, got {lengths} and {seq_axis}")
+    made: Tensor = _reverse_sequence(as_tensor(input), lengths, seq_axis=seq_axis, batch_axis=batch_axis or 0)
     return made
 
 
 @op("ReverseSequence")
 def _reverse_sequence(x: Array, lengths: Array, seq_axis: int, batch_axis: int) -> Array:
-    seq, batch = axis_of(seq_axis, x.ndim), axis_of(batch_axis, x.ndim)
-    if lengths.ndim != 1 or len(lengths) != x.shape[batch] or (lengths > x.shape[seq]).any() or seq == batch:
-        raise InvalidArgumentError(f"reverse_sequence: {lengths.shape} lengths do not fit {x.shape}")
+    seq, batch = seq_axis, batch_axis
+    fits = lengths.ndim == 1 and max(seq, batch) < x.ndim and -x.ndim <= batch
+    if not fits or len(lengths) != x.shape[batch]:
+        raise StaticArgumentError(f"reverse_sequence: lengths of shape {lengths.shape} do not fit {x.shape}")
+    if seq < 0 or seq == batch or (lengths > x.shape[seq]).any():
+        raise InvalidArgumentError(f"reverse_sequence: {lengths} values along axis {seq} do not fit {x.shape}")
     moved = np.moveaxis(x, (batch, seq), (0, 1))
     place = np.broadcast_to(np.arange(x.shape[seq]), moved.shape[:2])
     n = lengths[:, None].astype(np.int64)
@@ -717,6 +871,12 @@ def _reverse_sequence(x: Array, lengths: Array, seq_axis: int, batch_axis: int) 
     return np.moveaxis(made, (0, 1), (batch, seq))
 
 
+@overload
+def tile(input: TensorLike, multiples: object, name: str | None = None) -> Tensor: ...
+@overload
+def tile(input: RaggedTensor, multiples: object, name: str | None = None) -> RaggedTensor: ...
+@overload
+def tile(input: object, multiples: object, name: str | None = None) -> Any: ...
 def tile(input: object, multiples: object, name: str | None = None) -> Any:
     """The tensor repeated along each dimension.
 
@@ -768,6 +928,8 @@ def roll(input: object, shift: object, axis: object, name: str | None = None) ->
     >>> tf.roll([1, 2, 3], 1, 0).numpy()
     array([3, 1, 2], dtype=int32)
     """
+    if max(as_tensor(shift)._array.ndim, as_tensor(axis)._array.ndim) > 1:
+        raise StaticArgumentError(f"roll: shift and axis must be numbers or vectors, got {shift!r} and {axis!r}")
     made: Tensor = _roll(as_tensor(input), shift=ints(shift, "shift"), axis=ints(axis, "axis"))
     return made
 
@@ -775,9 +937,7 @@ def roll(input: object, shift: object, axis: object, name: str | None = None) ->
 @op("Roll")
 def _roll(x: Array, shift: list[int], axis: list[int]) -> Array:
     if not x.ndim or len(shift) != len(axis):
-        raise InvalidArgumentError(
-            f"roll: {len(shift)} shifts do not fit {len(axis)} axes of a tensor of rank {x.ndim}"
-        )
+        raise StaticArgumentError(f"roll: {len(shift)} shifts do not fit {len(axis)} axes of a tensor of rank {x.ndim}")
     return np.roll(x, shift, [axis_of(a, x.ndim) for a in axis])
 
 
@@ -794,6 +954,12 @@ def _tensors(values: Any, what: str) -> list[Tensor]:
     return matched(*values)
 
 
+@overload
+def concat(values: Sequence[RaggedTensor], axis: object, name: str = "concat") -> RaggedTensor: ...
+@overload
+def concat(values: TensorLike, axis: object, name: str = "concat") -> Tensor: ...
+@overload
+def concat(values: Any, axis: object, name: str = "concat") -> Any: ...
 def concat(values: Any, axis: object, name: str = "concat") -> Any:
     """Joins tensors along a dimension.
 
@@ -807,8 +973,8 @@ def concat(values: Any, axis: object, name: str = "concat") -> Any:
             return _ragged_concat(values, at)
         if len(values) == 1:
             return operand(values[0])
-    elif not isinstance(values, TensorBase) or not values.ndim:
-        return as_tensor(values)
+    else:
+        return operand(values)
     return _concat(*_tensors(values, "concat"), axis=at)
 
 
@@ -825,8 +991,6 @@ def _concat(*values: Array, axis: int) -> Array:
 
 
 def _ragged_concat(values: Sequence[Any], axis: int) -> Any:
-    from feedline.structure.ragged import concat as concat_rows
-
     deepest = builtins.max(v.ragged_rank for v in values if isinstance(v, RaggedTensor))
     parts = [v if isinstance(v, RaggedTensor) else RaggedTensor.from_tensor(v, ragged_rank=deepest) for v in values]
     rank = len(parts[0]._value.shape)
@@ -852,6 +1016,12 @@ def _ragged_concat(values: Sequence[Any], axis: int) -> Any:
     return parts[0].with_values(_ragged_concat([p.values for p in parts], axis - 1))
 
 
+@overload
+def stack(values: Sequence[RaggedTensor], axis: object = 0, name: str = "stack") -> RaggedTensor: ...
+@overload
+def stack(values: TensorLike, axis: object = 0, name: str = "stack") -> Tensor: ...
+@overload
+def stack(values: Any, axis: object = 0, name: str = "stack") -> Any: ...
 def stack(values: Any, axis: object = 0, name: str = "stack") -> Any:
     """Joins tensors of one shape along a new dimension.
 
@@ -861,8 +1031,13 @@ def stack(values: Any, axis: object = 0, name: str = "stack") -> Any:
     """
     if isinstance(values, (list, tuple)) and any(isinstance(v, RaggedTensor) for v in values):
         return ragged.stack(values, integer(axis, "axis"))
+    at = integer(axis, "axis")
+    tensors = isinstance(values, (list, tuple)) and values and all(isinstance(v, TensorBase) for v in values)
+    if at == 0 and isinstance(values, (list, tuple)) and not tensors:
+        with contextlib.suppress(TypeError, ValueError):
+            return as_tensor(values)
     parts = values if isinstance(values, (TensorBase, np.ndarray)) or not _is_plain(values) else as_tensor(values)
-    return _stack(*_tensors(parts, "stack"), axis=integer(axis, "axis"))
+    return _stack(*_tensors(parts, "stack"), axis=at)
 
 
 def _is_plain(values: Any) -> bool:
@@ -878,7 +1053,12 @@ def _stack(*values: Array, axis: int) -> Array:
 
 
 def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
-    """`stack` along the first dimension."""
+    """`stack` along the first dimension.
+
+    >>> import feedline.tf as tf
+    >>> tf.parallel_stack([tf.constant([1, 2]), tf.constant([3, 4])]).numpy().tolist()
+    [[1, 2], [3, 4]]
+    """
     made: Tensor = stack(values)
     return made
 
@@ -988,6 +1168,10 @@ def strided_slice(
     return as_tensor(input_)[tuple(keys)]
 
 
+def _paddings(given: object) -> Tensor:
+    return as_tensor(given, like=np.dtype(np.int32) if isinstance(given, (list, tuple)) else None)
+
+
 def pad(
     tensor: object, paddings: object, mode: str = "CONSTANT", constant_values: object = 0, name: str | None = None
 ) -> Tensor:
@@ -997,7 +1181,7 @@ def pad(
     >>> tf.pad([1, 2], [[1, 2]]).numpy(), tf.pad([1, 2, 3], [[0, 2]], "REFLECT").numpy()
     (array([0, 1, 2, 0, 0], dtype=int32), array([1, 2, 3, 2, 1], dtype=int32))
     """
-    given, widths = as_tensor(tensor), as_tensor(paddings)
+    given, widths = as_tensor(tensor), _paddings(paddings)
     if widths._array.dtype.kind not in "iu" and widths._array.size:
         raise InvalidTypeError(f"pad: paddings must be integers, got {widths.dtype.name}")
     value: object = constant_values
@@ -1030,6 +1214,24 @@ def _pad(x: Array, widths: Array, value: Array, mode: str) -> Array:
 # Selection
 
 
+@overload
+def gather(
+    params: TensorLike,
+    indices: TensorLike,
+    validate_indices: bool | None = None,
+    axis: object = None,
+    batch_dims: int = 0,
+    name: str | None = None,
+) -> Tensor: ...
+@overload
+def gather(
+    params: object,
+    indices: object,
+    validate_indices: bool | None = None,
+    axis: object = None,
+    batch_dims: int = 0,
+    name: str | None = None,
+) -> Any: ...
 def gather(
     params: object,
     indices: object,
@@ -1044,24 +1246,81 @@ def gather(
     >>> tf.gather([10, 20, 30], [2, 0]).numpy()
     array([30, 10], dtype=int32)
     """
+    if isinstance(params, RaggedTensor) or isinstance(indices, RaggedTensor):
+        return _gather_ragged(operand(params), operand(indices), axis, batch_dims)
     at = batch_dims if axis is None else integer(axis, "axis")
-    if isinstance(indices, RaggedTensor):
-        if batch_dims == 0:
-            return indices._mapped(lambda values: gather(params, values, axis=at))
-        rows = [gather(p, i) for p, i in zip(operand(params), indices, strict=True)]
-        return ragged.stack(rows)
-    if isinstance(params, RaggedTensor):
-        places = as_tensor(indices)
-        flat = ints(places, "indices")
-        if any(not 0 <= i < len(params) for i in flat):
-            raise InvalidArgumentError(f"indices {flat} are not all in [0, {len(params)})")
-        from feedline.structure.ragged import gather as gather_rows
-
-        made = ragged.tensor_from(gather_rows(params._value, np.array(flat, np.int64)))
-        for size in reversed(places.shape.as_list()[1:]):
-            made = RaggedTensor.from_uniform_row_length(made, size)
-        return made[0] if not places.ndim else made
     return _gather(as_tensor(params), as_tensor(indices), axis=at, batch_dims=batch_dims)
+
+
+def _gather_ragged(params: Any, indices: Any, axis: object, batch_dims: int) -> Any:
+    rank, deep = indices.shape.rank, params.shape.rank
+    batch = batch_dims if batch_dims == rank else axis_of(batch_dims, rank)
+    at = batch if axis is None else axis_of(integer(axis, "axis"), deep)
+    if batch >= deep or at < batch:
+        raise InvalidArgumentError(f"gather: batch_dims {batch} must be less than {deep} and at most the axis, {at}")
+    return _gather_rows(params, indices, at, batch)
+
+
+def _gather_rows(params: Any, indices: Any, axis: int, batch: int) -> Any:
+    """`gather` of ragged tensors. Inside of rows, it is one of all their values, with indices that are moved to where
+    the rows begin.
+    """
+    if not isinstance(params, RaggedTensor) and not isinstance(indices, RaggedTensor):
+        return _gather(params, indices, axis=axis, batch_dims=batch)
+    if axis == 0:
+        if isinstance(indices, RaggedTensor):
+            return indices.with_values(_gather_rows(params, indices.values, 0, 0))
+        return _gather_whole(params, indices)
+    rows = params if isinstance(params, RaggedTensor) else RaggedTensor.from_tensor(params)
+    count = len(rows)
+    if batch and len(indices) != count:
+        raise InvalidArgumentError(f"gather: {len(indices)} batches of indices do not fit {count} of params")
+    if batch > 1:
+        inner = indices if isinstance(indices, RaggedTensor) else RaggedTensor.from_tensor(indices)
+        if not np.array_equal(inner.row_splits._array, rows.row_splits._array):
+            raise InvalidArgumentError("gather: the batches of indices and of params have rows of different lengths")
+        return rows.with_values(_gather_rows(rows.values, inner.values, axis - 1, batch - 1))
+    if axis > 1:
+        given = gather(indices, rows.value_rowids()) if batch else indices
+        return rows.with_values(_gather_rows(rows.values, given, axis - 1, batch))
+    if not isinstance(indices, RaggedTensor):
+        places = indices._array.astype(np.int64)
+        each = places if batch else np.broadcast_to(places, (count, *places.shape))
+        return _gather_rows(rows.values, tensor_of(_moved(rows, each, np.arange(count))), 0, 0)
+    each = indices
+    if not batch:
+        copies = gather(indices, np.tile(np.arange(len(indices)), count))
+        each = RaggedTensor.from_uniform_row_length(copies, len(indices), count)
+    ends = each.nested_row_splits[0]._array
+    for splits in each.nested_row_splits[1:]:
+        ends = splits._array[ends]
+    moved = _moved(rows, each.flat_values._array.astype(np.int64), np.repeat(np.arange(count), np.diff(ends)))
+    return _gather_rows(rows.values, each.with_flat_values(moved), 0, 0)
+
+
+def _gather_whole(params: RaggedTensor, indices: Tensor) -> Any:
+    """Whole rows of a ragged tensor."""
+    flat = ints(indices, "indices")
+    if any(not 0 <= i < len(params) for i in flat):
+        raise InvalidArgumentError(f"indices {flat} are not all in [0, {len(params)})")
+    made = ragged.tensor_from(gather_rows(params._value, np.array(flat, np.int64)))
+    sizes = indices._array.shape
+    for i in builtins.range(len(sizes) - 1, 0, -1):
+        made = RaggedTensor.from_uniform_row_length(made, sizes[i], math.prod(sizes[:i]))
+    return made[0] if not indices.ndim else made
+
+
+def _moved(rows: RaggedTensor, places: Array, numbers: Array) -> Array:
+    """Converts indices within the given rows to indices in the values of all rows."""
+    shape = (-1, *[1] * (places.ndim - 1))
+    lengths = rows.row_lengths()._array[numbers].reshape(shape)
+    wrong = (places < 0) | (places >= lengths)
+    if wrong.any():
+        bad = np.argwhere(wrong)[0]
+        raise InvalidArgumentError(
+            f"gather: index {places[tuple(bad)]} is not in [0, {lengths[bad[0]].item()}) in row {numbers[bad[0]]}"
+        )
+    return places + rows.row_starts()._array[numbers].reshape(shape)
 
 
 @op("GatherV2")
@@ -1092,7 +1351,12 @@ def _check_indices(indices: Array, size: int, what: str) -> None:
 
 
 def batch_gather(params: object, indices: object, name: str | None = None) -> Any:
-    """`gather` in each row: all dimensions of `indices` but the last are batch dimensions."""
+    """`gather` in each row: all dimensions of `indices` but the last are batch dimensions.
+
+    >>> import feedline.tf as tf
+    >>> tf.compat.v1.batch_gather([[1, 2], [3, 4]], [[1], [0]]).numpy().tolist()
+    [[2], [3]]
+    """
     places = as_tensor(indices)
     return gather(params, places, axis=places.ndim - 1, batch_dims=places.ndim - 1)
 
@@ -1134,7 +1398,9 @@ def _check_places(indices: Array, shape: tuple[int, ...], what: str) -> None:
         _check_indices(indices[..., i], shape[i], what)
 
 
-def scatter_nd(indices: object, updates: object, shape: object, name: str | None = None) -> Tensor:
+def scatter_nd(
+    indices: object, updates: object, shape: object, bad_indices_policy: str = "", name: str | None = None
+) -> Tensor:
     """A tensor of zeros with `updates` added at the places given by `indices`.
 
     >>> import feedline.tf as tf
@@ -1143,14 +1409,20 @@ def scatter_nd(indices: object, updates: object, shape: object, name: str | None
     """
     given = as_tensor(updates)
     places = as_tensor(indices)
-    return tensor_scatter_nd_add(zeros(ints(shape), given.dtype), places, given)
+    return tensor_scatter_nd_add(zeros(ints(shape), given.dtype), places, given, bad_indices_policy)
 
 
-def _scatter(tensor: object, indices: object, updates: object, how: Any, name: str) -> Tensor:
-    base, places = as_tensor(tensor)._array, as_tensor(indices)._array
-    new = as_tensor(updates, base.dtype)._array
+def _scatter(tensor: object, indices: object, updates: object, how: Any, name: str, policy: str) -> Tensor:
+    given, changed = matched(tensor, updates)
+    base, new, places = given._array, changed._array, as_tensor(indices)._array
     if places.dtype.kind not in "iu":
         raise InvalidTypeError(f"{name}: indices must be integers, got {places.dtype}")
+    if policy not in ("", "DEFAULT", "ERROR", "IGNORE"):
+        raise InvalidArgumentError(
+            f"{name}: bad_indices_policy must be '', 'DEFAULT', 'ERROR' or 'IGNORE', got {policy!r}"
+        )
+    if policy == "IGNORE":
+        return _scattered_inside(base, places, new, how)
     _check_places(places, base.shape, name)
     wanted = places.shape[:-1] + base.shape[places.shape[-1] :]
     if new.ndim and new.shape != wanted:
@@ -1164,6 +1436,14 @@ def _scatter(tensor: object, indices: object, updates: object, how: Any, name: s
     return tensor_of(out)
 
 
+def _scattered_inside(base: Array, places: Array, new: Array, how: Any) -> Tensor:
+    """The update without the places outside of the tensor."""
+    depth = places.shape[-1]
+    inside = ((places >= 0) & (places < np.array(base.shape[:depth]))).all(-1)
+    spread = np.broadcast_to(new, places.shape[:-1] + base.shape[depth:])
+    return _scatter(tensor_of(base), places[inside], tensor_of(spread[inside]), how, "scatter", "")
+
+
 def tensor_scatter_nd_update(tensor: object, indices: object, updates: object, name: str | None = None) -> Tensor:
     """The tensor with other values at the places given by `indices`.
 
@@ -1171,34 +1451,63 @@ def tensor_scatter_nd_update(tensor: object, indices: object, updates: object, n
     >>> tf.tensor_scatter_nd_update([1, 2, 3], [[0], [2]], [9, 8]).numpy()
     array([9, 2, 8], dtype=int32)
     """
-    return _scatter(tensor, indices, updates, None, "tensor_scatter_nd_update")
+    return _scatter(tensor, indices, updates, None, "tensor_scatter_nd_update", "")
 
 
-def tensor_scatter_nd_add(tensor: object, indices: object, updates: object, name: str | None = None) -> Tensor:
+def tensor_scatter_nd_add(
+    tensor: object, indices: object, updates: object, bad_indices_policy: str = "", name: str | None = None
+) -> Tensor:
     """The tensor with values added at the places given by `indices`.
 
     >>> import feedline.tf as tf
     >>> tf.tensor_scatter_nd_add([1, 2, 3], [[0], [0]], [9, 8]).numpy()
     array([18,  2,  3], dtype=int32)
     """
-    return _scatter(tensor, indices, updates, np.add, "tensor_scatter_nd_add")
+    return _scatter(tensor, indices, updates, np.add, "tensor_scatter_nd_add", bad_indices_policy)
 
 
-def tensor_scatter_nd_sub(tensor: object, indices: object, updates: object, name: str | None = None) -> Tensor:
-    """The tensor with values subtracted at the places given by `indices`."""
-    return _scatter(tensor, indices, updates, np.subtract, "tensor_scatter_nd_sub")
+def tensor_scatter_nd_sub(
+    tensor: object, indices: object, updates: object, bad_indices_policy: str = "", name: str | None = None
+) -> Tensor:
+    """The tensor with values subtracted at the places given by `indices`.
+
+    >>> import feedline.tf as tf
+    >>> tf.tensor_scatter_nd_sub([1, 5], [[1]], [3]).numpy().tolist()
+    [1, 2]
+    """
+    return _scatter(tensor, indices, updates, np.subtract, "tensor_scatter_nd_sub", bad_indices_policy)
 
 
-def tensor_scatter_nd_max(tensor: object, indices: object, updates: object, name: str | None = None) -> Tensor:
-    """The larger of the tensor's values and those given for the places in `indices`."""
-    return _scatter(tensor, indices, updates, np.maximum, "tensor_scatter_nd_max")
+def tensor_scatter_nd_max(
+    tensor: object, indices: object, updates: object, bad_indices_policy: str = "", name: str | None = None
+) -> Tensor:
+    """The larger of the tensor's values and those given for the places in `indices`.
+
+    >>> import feedline.tf as tf
+    >>> tf.tensor_scatter_nd_max([1, 5], [[0], [1]], [3, 3]).numpy().tolist()
+    [3, 5]
+    """
+    return _scatter(tensor, indices, updates, np.maximum, "tensor_scatter_nd_max", bad_indices_policy)
 
 
-def tensor_scatter_nd_min(tensor: object, indices: object, updates: object, name: str | None = None) -> Tensor:
-    """The smaller of the tensor's values and those given for the places in `indices`."""
-    return _scatter(tensor, indices, updates, np.minimum, "tensor_scatter_nd_min")
+def tensor_scatter_nd_min(
+    tensor: object, indices: object, updates: object, bad_indices_policy: str = "", name: str | None = None
+) -> Tensor:
+    """The smaller of the tensor's values and those given for the places in `indices`.
+
+    >>> import feedline.tf as tf
+    >>> tf.tensor_scatter_nd_min([1, 5], [[0], [1]], [3, 3]).numpy().tolist()
+    [1, 3]
+    """
+    return _scatter(tensor, indices, updates, np.minimum, "tensor_scatter_nd_min", bad_indices_policy)
 
 
+@overload
+def where(
+    condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
+) -> Tensor: ...
+@overload
+def where(condition: object, x: object = None, y: object = None, name: str | None = None) -> Any: ...
 def where(condition: object, x: object = None, y: object = None, name: str | None = None) -> Any:
     """Values of `x` where the condition is true, of `y` elsewhere; without them, the indices of true values.
 
@@ -1209,6 +1518,8 @@ def where(condition: object, x: object = None, y: object = None, name: str | Non
     if (x is None) is not (y is None):
         raise InvalidArgumentError("x and y must both be non-None or both be None.")
     held = operand(condition)
+    if x is not None and isinstance(condition, np.ndarray):
+        held = as_tensor(condition, np.bool_)
     if x is None:
         if isinstance(held, TensorBase) and not held.ndim:
             raise InvalidArgumentError("where: the condition needs at least one dimension, or x and y")
@@ -1237,6 +1548,10 @@ def _where(condition: Array, x: Array, y: Array) -> Array:
     return np.where(condition, x, y)
 
 
+@overload
+def boolean_mask(tensor: TensorLike, mask: TensorLike, axis: object = None, name: str = "boolean_mask") -> Tensor: ...
+@overload
+def boolean_mask(tensor: object, mask: object, axis: object = None, name: str = "boolean_mask") -> Any: ...
 def boolean_mask(tensor: object, mask: object, axis: object = None, name: str = "boolean_mask") -> Any:
     """The values at which `mask` is true, in one dimension.
 
@@ -1246,12 +1561,7 @@ def boolean_mask(tensor: object, mask: object, axis: object = None, name: str = 
     """
     if isinstance(tensor, RaggedTensor) or isinstance(mask, RaggedTensor):
         return ragged.boolean_mask(tensor, mask)
-    held = as_tensor(mask)
-    if not isinstance(mask, TensorBase) and held._array.dtype.kind in "iuf":
-        held = tensor_of(held._array.astype(bool))
-    made = _boolean_mask(
-        as_tensor(tensor), as_tensor(held, np.bool_), axis=0 if axis is None else integer(axis, "axis")
-    )
+    made = _boolean_mask(as_tensor(tensor), as_tensor(mask), axis=0 if axis is None else integer(axis, "axis"))
     return made
 
 
@@ -1262,7 +1572,7 @@ def _boolean_mask(x: Array, mask: Array, axis: int) -> Array:
     at = axis_of(axis, builtins.max(x.ndim, 1))
     if x.shape[at : at + mask.ndim] != mask.shape:
         raise InvalidArgumentError(f"boolean_mask: mask of shape {mask.shape} does not fit {x.shape} at axis {at}")
-    return x[(builtins.slice(None),) * at + (mask,)]
+    return x[(builtins.slice(None),) * at + (mask.astype(bool) if mask.dtype.kind != "O" else mask != b"",)]
 
 
 def unique(x: object, out_idx: Any = types.int32, name: str | None = None) -> UniqueValues:
@@ -1303,7 +1613,7 @@ def sort(values: object, axis: object = -1, direction: str = "ASCENDING", name: 
     >>> tf.sort([3, 1, 2], direction="DESCENDING").numpy()
     array([3, 2, 1], dtype=int32)
     """
-    array = as_tensor(values)._array
+    array = array_of(values, REALS, "sort")
     at = axis_of(axis, array.ndim)
     made = np.sort(array, at, kind="stable")
     return tensor_of(np.flip(made, at) if _descending(direction) else made)
@@ -1324,7 +1634,7 @@ def argsort(
     >>> tf.argsort([3, 1, 2]).numpy()
     array([1, 2, 0], dtype=int32)
     """
-    array = as_tensor(values)._array
+    array = array_of(values, REALS, "argsort")
     at = axis_of(axis, array.ndim)
     if _descending(direction):
         made = array.shape[at] - 1 - np.flip(np.argsort(np.flip(array, at), at, kind="stable"), at)
@@ -1344,7 +1654,7 @@ def searchsorted(
     """
     if side not in ("left", "right"):
         raise InvalidArgumentError(f"side must be 'left' or 'right', got {side!r}")
-    rows, wanted = (t._array for t in matched(sorted_sequence, values))
+    rows, wanted = (t._array for t in matched(as_tensor(sorted_sequence), as_tensor(values)))
     kind = as_dtype(out_type).dtype
     if rows.ndim == 1:
         return tensor_of(np.searchsorted(rows, wanted, "left" if side == "left" else "right").astype(kind))
@@ -1388,29 +1698,100 @@ def dynamic_stitch(indices: Sequence[object], data: Sequence[object], name: str 
     return tensor_of(out)
 
 
-def diag(diagonal: object, name: str = "diag", k: int = 0, padding_value: object = 0) -> Tensor:
-    """Matrices with the given diagonals.
+def diag(
+    diagonal: object,
+    name: str = "diag",
+    k: object = 0,
+    num_rows: object = -1,
+    num_cols: object = -1,
+    padding_value: object = 0,
+    align: str = "RIGHT_LEFT",
+) -> Tensor:
+    """Matrices with the given diagonals: one, the `k`-th, or those from the first to the second of `k`.
 
     >>> import feedline.tf as tf
-    >>> tf.linalg.diag([1, 2]).numpy().tolist()
-    [[1, 0], [0, 2]]
+    >>> tf.linalg.diag([1, 2]).numpy().tolist(), tf.linalg.diag([3], k=1).numpy().tolist()
+    ([[1, 0], [0, 2]], [[0, 3], [0, 0]])
     """
     values = as_tensor(diagonal)._array
-    size = values.shape[-1] + abs(k)
-    out = np.full((*values.shape[:-1], size, size), as_tensor(padding_value, values.dtype)._array, values.dtype)
-    i = np.arange(values.shape[-1])
-    out[..., i + builtins.max(-k, 0), i + builtins.max(k, 0)] = values
+    low, high = _band(k)
+    if not values.ndim or (high > low and (values.ndim < 2 or values.shape[-2] != high - low + 1)):
+        raise InvalidArgumentError(f"diag: diagonals {low} to {high} cannot have the shape {values.shape}")
+    longest = values.shape[-1]
+    wanted = integer(num_rows, "num_rows"), integer(num_cols, "num_cols")
+    least = longest - builtins.min(high, 0), longest + builtins.max(low, 0)
+    square = wanted == (-1, -1)
+    rows, columns = (
+        builtins.max(least) if square else least[i] if wanted[i] == -1 else wanted[i] for i in builtins.range(2)
+    )
+    if rows < least[0] or columns < least[1] or longest != _longest(rows, columns, low, high):
+        raise InvalidArgumentError(f"diag: {rows} rows and {columns} columns do not fit diagonals of {longest} values")
+    batch = values.shape[: -1 if low == high else -2]
+    padding = _padding(padding_value, values.dtype)
+    out = np.full((*batch, rows, columns), padding, values.dtype)
+    for d in builtins.range(low, high + 1):
+        row = values if low == high else values[..., high - d, :]
+        count = _length(rows, columns, d)
+        place = np.arange(count)
+        begin = longest - count if _aligned_right(d, align) else 0
+        out[..., place - builtins.min(d, 0), place + builtins.max(d, 0)] = row[..., begin : begin + count]
     return tensor_of(out)
 
 
-def diag_part(input: object, name: str = "diag_part", k: int = 0) -> Tensor:
-    """The diagonals of matrices.
+def diag_part(
+    input: object, name: str = "diag_part", k: object = 0, padding_value: object = 0, align: str = "RIGHT_LEFT"
+) -> Tensor:
+    """The diagonals of matrices: one, the `k`-th, or those from the first to the second of `k`, the highest first.
 
     >>> import feedline.tf as tf
-    >>> tf.linalg.diag_part([[1, 2], [3, 4]]).numpy()
-    array([1, 4], dtype=int32)
+    >>> tf.linalg.diag_part([[1, 2], [3, 4]]).numpy(), tf.linalg.diag_part([[1, 2], [3, 4]], k=(0, 1)).numpy().tolist()
+    (array([1, 4], dtype=int32), [[0, 2], [1, 4]])
     """
-    return tensor_of(np.diagonal(as_tensor(input)._array, k, -2, -1))
+    array = as_tensor(input)._array
+    low, high = _band(k)
+    if array.ndim < 2 or low > high or not -array.shape[-2] < low or not high < array.shape[-1]:
+        raise InvalidArgumentError(f"diag_part: matrices of shape {array.shape} do not have diagonals {low} to {high}")
+    if low == high:
+        return tensor_of(np.diagonal(array, low, -2, -1))
+    longest = _longest(array.shape[-2], array.shape[-1], low, high)
+    padding = _padding(padding_value, array.dtype)
+    out = np.full((*array.shape[:-2], high - low + 1, longest), padding, array.dtype)
+    for d in builtins.range(low, high + 1):
+        found = np.diagonal(array, d, -2, -1)
+        begin = longest - found.shape[-1] if _aligned_right(d, align) else 0
+        out[..., high - d, begin : begin + found.shape[-1]] = found
+    return tensor_of(out)
+
+
+def _padding(value: object, dtype: np.dtype[Any]) -> Array:
+    """The padding beside a diagonal; 0 means False for bools."""
+    if type(value) is int and dtype.kind == "b":
+        value = builtins.bool(value)
+    return as_tensor(value, None if isinstance(value, TensorBase) else dtype)._array
+
+
+def _band(k: object) -> tuple[int, int]:
+    """The lowest and the highest of the diagonals `k`."""
+    found = ints(k, "k")
+    if len(found) not in (1, 2) or found[0] > found[-1]:
+        raise InvalidArgumentError(f"k must be one diagonal, or the lowest and the highest, got {k!r}")
+    return found[0], found[-1]
+
+
+def _length(rows: int, columns: int, d: int) -> int:
+    return builtins.min(rows + builtins.min(d, 0), columns - builtins.max(d, 0))
+
+
+def _longest(rows: int, columns: int, low: int, high: int) -> int:
+    return builtins.min(rows + builtins.min(high, 0), columns - builtins.max(low, 0))
+
+
+def _aligned_right(d: int, align: str) -> bool:
+    """Whether padding comes before the values of a diagonal: `align` is for those above, then for those below."""
+    if align not in ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"):
+        raise InvalidArgumentError(f"align must be RIGHT_LEFT, LEFT_RIGHT, LEFT_LEFT or RIGHT_RIGHT, got {align!r}")
+    above, _, below = align.partition("_")
+    return (above if d >= 0 else below) == "RIGHT"
 
 
 def band_part(input: object, num_lower: object, num_upper: object, name: str | None = None) -> Tensor:
@@ -1428,5 +1809,83 @@ def band_part(input: object, num_lower: object, num_upper: object, name: str | N
 
 
 def type_spec(value: object) -> Any:
-    """The spec of a value: `tf.type_spec_from_value`."""
+    """The spec of a value: `tf.type_spec_from_value`.
+
+    >>> import feedline.tf as tf
+    >>> tf.type_spec_from_value(tf.constant([1, 2]))
+    TensorSpec(shape=(2,), dtype=int32)
+    """
     return type_spec_from_value(value if isinstance(value, (TensorBase, Composite)) else as_tensor(value))
+
+
+def identity_n(input: Sequence[object], name: str | None = None) -> list[Any]:
+    """The tensors of a list.
+
+    >>> import feedline.tf as tf
+    >>> [x.numpy() for x in tf.identity_n([1, 2.5])]
+    [np.int32(1), np.float32(2.5)]
+    """
+    return [identity(x) for x in input]
+
+
+def unravel_index(indices: object, dims: object, name: str | None = None) -> Tensor:
+    """The coordinates of places in a flattened array.
+
+    >>> import feedline.tf as tf
+    >>> tf.unravel_index([2, 5, 7], [3, 3]).numpy().tolist()
+    [[0, 1, 2], [2, 2, 1]]
+    """
+    places, sizes = matched(indices, dims)
+    array, shape = places._array, sizes._array
+    if array.size and (array.min() < 0 or array.max() >= math.prod(shape.tolist())):
+        raise InvalidArgumentError(f"unravel_index: index is out of bound of the dims {shape.tolist()}")
+    return tensor_of(np.stack(np.unravel_index(array, tuple(shape.tolist()))).astype(array.dtype))
+
+
+def space_to_batch_nd(input: object, block_shape: object, paddings: object, name: str | None = None) -> Tensor:
+    """Blocks of the dimensions after the first, moved to the first.
+
+    >>> import feedline.tf as tf
+    >>> tf.space_to_batch([[[1], [2], [3], [4]]], [2], [[0, 0]]).numpy().tolist()
+    [[[1], [3]], [[2], [4]]]
+    """
+    array, block = as_tensor(input)._array, ints(block_shape, "block_shape")
+    widths, count = _paddings(paddings)._array, len(block)
+    if widths.shape != (count, 2) or array.ndim < count + 1:
+        raise InvalidArgumentError(f"space_to_batch: paddings of {widths.shape} do not fit {count} dimensions")
+    rest = array.shape[count + 1 :]
+    array = np.pad(array, [(0, 0), *widths.tolist(), *[(0, 0)] * len(rest)])
+    sizes = array.shape[1 : count + 1]
+    if any(size % part for size, part in zip(sizes, block, strict=True)):
+        raise InvalidArgumentError(f"space_to_batch: padded sizes {list(sizes)} are not multiples of {block}")
+    cut = [n for size, part in zip(sizes, block, strict=True) for n in (size // part, part)]
+    order = [*builtins.range(2, 2 * count + 1, 2), 0, *builtins.range(1, 2 * count + 1, 2)]
+    cut_array = array.reshape(array.shape[0], *cut, *rest)
+    moved = cut_array.transpose(*order, *builtins.range(2 * count + 1, cut_array.ndim))
+    return tensor_of(moved.reshape(-1, *[s // p for s, p in zip(sizes, block, strict=True)], *rest))
+
+
+def block(given: object) -> list[int]:
+    """The sizes of blocks of two dimensions from one number, or of any number of dimensions from a list."""
+    sizes = ints(given, "block_shape")
+    return sizes if as_tensor(given).ndim else sizes * 2
+
+
+def batch_to_space(input: object, block_shape: object, crops: object, name: str | None = None) -> Tensor:
+    """The inverse of `space_to_batch`.
+
+    >>> import feedline.tf as tf
+    >>> tf.batch_to_space([[[1], [3]], [[2], [4]]], [2], [[0, 0]]).numpy().tolist()
+    [[[1], [2], [3], [4]]]
+    """
+    array, blocks = as_tensor(input)._array, block(block_shape)
+    cut, count = _paddings(crops)._array, len(blocks)
+    if cut.shape != (count, 2) or array.ndim < count + 1 or array.shape[0] % math.prod(blocks):
+        raise InvalidArgumentError(f"batch_to_space: {list(array.shape)} does not have blocks of {blocks}")
+    sizes, rest = array.shape[1 : count + 1], array.shape[count + 1 :]
+    apart = array.reshape(*blocks, array.shape[0] // math.prod(blocks), *sizes, *rest)
+    order = [count, *[i for k in builtins.range(count) for i in (count + 1 + k, k)]]
+    moved = apart.transpose(*order, *builtins.range(2 * count + 1, apart.ndim))
+    made = moved.reshape(-1, *[s * p for s, p in zip(sizes, blocks, strict=True)], *rest)
+    kept = tuple(builtins.slice(first, made.shape[i + 1] - last) for i, (first, last) in enumerate(cut.tolist()))
+    return tensor_of(made[(builtins.slice(None), *kept)])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from feedline.plan.captured import Captured
 from feedline.plan.dataset_base import DatasetBase
+from feedline.plan.vectorize import Traced
 from feedline.structure.nest import map_structure
 from feedline.structure.ragged import RaggedTensor as RaggedValue
 from feedline.structure.sparse import SparseTensor as SparseValue
@@ -18,6 +19,11 @@ from feedline.tf import sparse_ops as sparse
 from feedline.tf.ragged_ops import RaggedTensor
 from feedline.tf.sparse_ops import SparseTensor
 from feedline.tf.tensor import Composite, Tensor, TensorBase, as_tensor, tensor_of
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Part = Callable[[Any], Any]
+"""Takes a part of a spec."""
 
 
 def tensor_leaf(leaf: Any) -> Any:
@@ -85,16 +91,77 @@ def _holds_tensors(items: list[Any]) -> bool:
     return any(_holds_tensors(i) if type(i) is list else isinstance(i, (TensorBase, Composite)) for i in items)
 
 
-class OnTensors:
-    """A user's function as the engine calls it: it gets tensors, and its results become values."""
+class OnTensors(Traced):
+    """A user's function as the engine calls it: it gets tensors, and its results become values.
 
-    __slots__ = ("__wrapped__", "_captured")
+    With `specs`, those of its arguments, it is traced: then its calls replay the graph, and the function itself is not
+    called again, unless it needs values. `part` takes the spec that the operator needs (`result_spec`) from that of the
+    results (`returned_spec`). A function that makes `datasets` is called for each element; their spec is that of
+    datasets of made-up elements.
+    """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    __slots__ = (
+        "__wrapped__",
+        "_captured",
+        "_datasets",
+        "_graph",
+        "_part",
+        "_specs",
+        "program",
+        "pure",
+        "result_spec",
+        "returned_spec",
+        "why",
+    )
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        specs: tuple[Any, ...] | None = None,
+        part: Part | None = None,
+        datasets: bool = False,
+        why: str = "",
+    ) -> None:
         self.__wrapped__ = function
         self._captured = Captured(function)
+        self._specs, self._part = specs, part
+        self._graph: Callable[..., Any] | None = None
+        self.program = self.result_spec = self.returned_spec = None
+        self.why = why
+        self._datasets, self.pure = datasets, False
+        if specs is not None:
+            self._trace(specs)
+
+    def _trace(self, specs: tuple[Any, ...]) -> None:
+        from feedline.tf.tracing.function import spec_of_datasets, traced
+        from feedline.tf.tracing.graph import NeedsValue
+
+        if self._datasets:
+            self.why = "it makes datasets"
+            self.result_spec, self.pure = spec_of_datasets(self._captured.call, specs)
+            return
+        try:
+            made = traced(self.__wrapped__, specs)
+        except NeedsValue as e:
+            self.why = str(e)
+        else:
+            self._graph, self.program, self.why = made, made.program, made.why
+            self.returned_spec = made.spec
+            self.result_spec = made.spec if self._part is None else self._part(made.spec)
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether calls replay a graph."""
+        return self._graph is not None
+
+    @property
+    def seen(self) -> Callable[..., Any]:
+        """The user's function, to be analysed."""
+        return self._captured.seen
 
     def __call__(self, *args: Any) -> Any:
+        if self._graph is not None:
+            return self._graph(*args)
         return to_values(self._captured.call(*[to_tensors(arg) for arg in args]))
 
     def __eq__(self, other: object) -> bool:
@@ -104,21 +171,32 @@ class OnTensors:
         return hash(self.__wrapped__)
 
     def __reduce__(self) -> Any:
-        return OnTensors, (self.__wrapped__,)
+        return OnTensors, (self.__wrapped__, self._specs, self._part, self._datasets, self.why)
+
+
+def is_function(value: Any) -> bool:
+    """Whether a value is a function of the user's."""
+    return callable(value) and not isinstance(value, (type, OnTensors, TensorBase, Composite, DatasetBase))
 
 
 def on_tensors(value: Any) -> Any:
     """A function of the user's, to be called by the engine; any other argument as its value."""
-    if isinstance(value, (type, OnTensors, TensorBase, Composite, DatasetBase)) or not callable(value):
-        return value if callable(value) else to_values(value)
-    return OnTensors(value)
+    if is_function(value):
+        return OnTensors(value)
+    return value if callable(value) else to_values(value)
 
 
-def lifted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function on NumPy values as a function on tensors."""
+def lifted_structure(function: Callable[P, R]) -> Callable[P, R]:
+    """A function on NumPy values as a function on tensors. Its result is a structure of tensors."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         return to_tensors(function(*to_values(args), **to_values(kwargs)))
 
     return call
+
+
+def lifted(function: Callable[P, object]) -> Callable[P, Tensor]:
+    """A function on NumPy values as a function on tensors. Its result is a tensor."""
+    lifted_as_any: Callable[P, Any] = lifted_structure(function)
+    return lifted_as_any

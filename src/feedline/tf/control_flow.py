@@ -6,11 +6,12 @@ import builtins
 import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.errors import InvalidArgumentError, InvalidTypeError, OutOfRangeError
+from feedline.plan.trials import count_turns
 from feedline.structure.spec import RaggedTensorSpec, TensorShape, TensorSpec, TypeSpec
 from feedline.structure.types import DType, as_dtype
 from feedline.tf import ragged_ops as ragged
@@ -21,6 +22,8 @@ from feedline.tf.array_ops import zeros
 from feedline.tf.nest_ops import flatten, map_structure, pack_sequence_as
 from feedline.tf.string_ops import shown
 from feedline.tf.tensor import Composite, Tensor, TensorBase, as_tensor, integer, ints, tensor_of
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _as_result(value: Any) -> Any:
@@ -67,7 +70,12 @@ def cond_v1(
     fn1: Callable[[], Any] | None = None,
     fn2: Callable[[], Any] | None = None,
 ) -> Any:
-    """TensorFlow 1's `tf.cond`, with its older argument names, and without lists of one value."""
+    """TensorFlow 1's `tf.cond`, with its older argument names, and without lists of one value.
+
+    >>> import feedline.tf as tf
+    >>> tf.compat.v1.cond(tf.constant(True), lambda: [1], lambda: [2])
+    <tf.Tensor: shape=(), dtype=int32, numpy=1>
+    """
     made = cond(pred, true_fn or fn1, false_fn or fn2)
     return made[0] if not strict and isinstance(made, (list, tuple)) and len(made) == 1 else made
 
@@ -150,6 +158,7 @@ def while_loop(
     args = tuple(values) if several else (values,)
     count = 0
     while (most is None or count < most) and _truth(cond(*args), "while_loop"):
+        count_turns()
         made = map_structure(_as_result, body(*args))
         args = tuple(made) if isinstance(made, (list, tuple)) and several else (made,)
         if (
@@ -183,7 +192,7 @@ def _rows(elems: Any) -> list[Any]:
 
 
 def as_tensor_dtype(value: Any) -> DType:
-    """The dtype of a value, converted if it is no tensor."""
+    """The dtype of a value, which is converted if it is not a tensor."""
     return _dtype_of(value if isinstance(value, Composite) else as_tensor(value))
 
 
@@ -193,7 +202,11 @@ def _stacked(results: list[Any], signature: Any, elems: Any, check: bool = False
         like = elems if signature is None else signature
         return map_structure(lambda s: _nothing(s), like)
     columns = zip(*(flatten(r) for r in results), strict=True)
-    specs = flatten(signature) if signature is not None else [None] * len(flatten(results[0]))
+    specs = flatten(signature if signature is not None else results[0])
+    if signature is None:  # results for the rows of a ragged tensor are the rows of one
+        given = flatten(elems)
+        specs = [g if isinstance(g, ragged.RaggedTensor) else None for g in given[: len(specs)]]
+        specs += [None] * (len(flatten(results[0])) - len(specs))
     made = [_column(list(c), s) for c, s in zip(columns, specs, strict=True)]
     if signature is None and check:
         for leaf, given in zip(made, flatten(elems), strict=False):
@@ -207,6 +220,11 @@ def _stacked(results: list[Any], signature: Any, elems: Any, check: bool = False
 def _column(values: list[Any], spec: Any) -> Any:
     if isinstance(spec, RaggedTensorSpec) or builtins.any(isinstance(v, ragged.RaggedTensor) for v in values):
         return ragged.stack(values)
+    if isinstance(spec, ragged.RaggedTensor):
+        rows = [as_tensor(v) for v in values]
+        if not builtins.all(row.ndim for row in rows):
+            return _column(values, None)
+        return ragged.RaggedTensor.from_row_lengths(concat_tensors(rows, 0), [len(row) for row in rows])
     dtype = None if spec is None else _dtype_of(spec)
     tensors = [as_tensor(v) for v in values]
     if dtype is not None and tensors[0].dtype != dtype:
@@ -217,7 +235,7 @@ def _column(values: list[Any], spec: Any) -> Any:
 
 
 def _dtype_of(spec: Any) -> DType:
-    """The dtype that a spec, or something that names a dtype, stands for."""
+    """The dtype of a spec, or of something that names a dtype."""
     held: Any = spec
     return as_dtype(held.dtype if isinstance(spec, (TypeSpec, TensorBase, Composite)) else spec)
 
@@ -371,7 +389,7 @@ class TensorArray:
         """Sets the tensor at a place."""
         at = integer(index, "index")
         if at < 0 or (at >= len(self._tensors) and not self.dynamic_size):
-            raise _out_of_range(
+            raise OutOfRangeError(
                 f"Tried to write to index {at} but array is not resizeable and size is: {len(self._tensors)}"
             )
         made = as_tensor(value, None if isinstance(value, TensorBase) else self.dtype)
@@ -387,7 +405,7 @@ class TensorArray:
         """The tensor at a place."""
         at = integer(index, "index")
         if not 0 <= at < len(self._tensors):
-            raise _out_of_range(f"Tried to read from index {at} but array size is: {len(self._tensors)}")
+            raise OutOfRangeError(f"Tried to read from index {at} but array size is: {len(self._tensors)}")
         found = self._tensors[at]
         if found is None:
             return self._zeros()
@@ -457,12 +475,6 @@ class TensorArray:
         self._tensors = []
 
 
-def _out_of_range(message: str) -> Exception:
-    from feedline.errors import OutOfRangeError
-
-    return OutOfRangeError(message)
-
-
 # Plain Python
 
 
@@ -490,28 +502,89 @@ def _outputs(made: Any, types: Any, name: str) -> Any:
     return results if several else results[0]
 
 
-def py_function(func: Callable[..., Any], inp: Sequence[object], Tout: Any, name: str | None = None) -> Any:
-    """The result of a Python function that gets tensors.
+def _decorator(of: str, func: Callable[..., Any] | None, **options: Any) -> Callable[..., Any]:
+    """`py_function` or `numpy_function` as a decorator: without `inp` they make a function of their inputs."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*inputs: object) -> Any:
+            import feedline.tf as tf
+
+            return getattr(tf, of)(function, list(inputs), **options)
+
+        return call
+
+    return decorate if func is None else decorate(func)
+
+
+def py_function(
+    func: Callable[..., Any] | None = None,
+    inp: Sequence[object] | None = None,
+    Tout: Any = None,
+    name: str | None = None,
+) -> Any:
+    """The result of a Python function that gets tensors; without `inp`, a decorator.
 
     >>> import feedline.tf as tf
     >>> tf.py_function(lambda x: x.numpy() + 1, [tf.constant(1)], tf.int32).numpy()
     np.int32(2)
+    >>> @tf.py_function(Tout=tf.string)
+    ... def joined(x, y):
+    ...     return f"{x.numpy()} {y.numpy()}"
+    >>> list(tf.data.Dataset.from_tensors((1, 2)).map(joined).as_numpy_iterator())
+    [b'1 2']
     """
+    if func is None or inp is None:
+        return _decorator("py_function", func, Tout=Tout, name=name)
     return _outputs(func(*(as_tensor(v) if not isinstance(v, Composite) else v for v in inp)), Tout, "py_function")
 
 
 def numpy_function(
-    func: Callable[..., Any], inp: Sequence[object], Tout: Any, stateful: bool = True, name: str | None = None
+    func: Callable[..., Any] | None = None,
+    inp: Sequence[object] | None = None,
+    Tout: Any = None,
+    stateful: bool = True,
+    name: str | None = None,
 ) -> Any:
-    """The result of a Python function that gets NumPy values.
+    """The result of a Python function that gets NumPy values; without `inp`, a decorator.
 
     >>> import feedline.tf as tf
     >>> tf.numpy_function(np.add, [1, 2], tf.int32).numpy()
     np.int32(3)
     """
+    if func is None or inp is None:
+        return _decorator("numpy_function", func, Tout=Tout, stateful=stateful, name=name)
     return _outputs(func(*(as_tensor(v).numpy() for v in inp)), Tout, "numpy_function")
 
 
+@overload
+def function(
+    func: F,
+    input_signature: Any = None,
+    autograph: bool = True,
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+    experimental_implements: object = None,
+    experimental_autograph_options: object = None,
+    experimental_attributes: object = None,
+    experimental_relax_shapes: bool | None = None,
+    experimental_compile: bool | None = None,
+    experimental_follow_type_hints: bool | None = None,
+) -> F: ...
+@overload
+def function(
+    func: None = None,
+    input_signature: Any = None,
+    autograph: bool = True,
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+    experimental_implements: object = None,
+    experimental_autograph_options: object = None,
+    experimental_attributes: object = None,
+    experimental_relax_shapes: bool | None = None,
+    experimental_compile: bool | None = None,
+    experimental_follow_type_hints: bool | None = None,
+) -> Callable[[F], F]: ...
 def function(
     func: Callable[..., Any] | None = None,
     input_signature: Any = None,
@@ -553,7 +626,7 @@ def _as_signed(value: Any, spec: Any) -> Any:
 
 
 def print_(*inputs: object, **kwargs: Any) -> None:
-    """Prints values; tensors as TensorFlow writes them. Goes to the standard error stream unless told otherwise.
+    """Prints values; tensors as TensorFlow writes them. Writes to standard error unless `output_stream` says otherwise.
 
     >>> import sys, feedline.tf as tf
     >>> tf.print("x:", tf.range(3), output_stream=sys.stdout)
@@ -645,7 +718,12 @@ def executing_eagerly() -> bool:
 
 
 def inside_function() -> bool:
-    """Always False: functions are called as they are."""
+    """Always False: functions are called as they are.
+
+    >>> import feedline.tf as tf
+    >>> tf.inside_function()
+    False
+    """
     return False
 
 
@@ -714,5 +792,10 @@ def run_functions_eagerly(run_eagerly: bool) -> None:
 
 
 def functions_run_eagerly() -> bool:
-    """Always True."""
+    """Always True.
+
+    >>> import feedline.tf as tf
+    >>> tf.config.functions_run_eagerly()
+    True
+    """
     return True

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 from feedline.errors import InvalidArgumentError
+from feedline.naming import own_functions
 from feedline.structure.spec import TensorShape
 from feedline.structure.types import as_dtype
+from feedline.tf.arithmetic import FLOATS
 from feedline.tf.array_ops import matched
-from feedline.tf.math_ops import documented
+from feedline.tf.parameters import respelled
 from feedline.tf.ragged_ops import RaggedTensor
-from feedline.tf.tensor import TensorBase, as_tensor, ints, operand
+from feedline.tf.signatures import documented
+from feedline.tf.tensor import TensorBase, array_of, as_tensor, ints, operand
 
 
 def _compared(name: str, holds: Callable[[Any, Any], Any], sign: str) -> Callable[..., None]:
@@ -41,7 +44,7 @@ def _few(array: Any) -> str:
 
 
 assert_equal = _compared("assert_equal", np.equal, "==")
-assert_none_equal = _compared("assert_none_equal", np.not_equal, "!=")
+assert_none_equal = respelled(_compared("assert_none_equal", np.not_equal, "!="), "x y summarize message name")
 assert_less = _compared("assert_less", np.less, "<")
 assert_less_equal = _compared("assert_less_equal", np.less_equal, "<=")
 assert_greater = _compared("assert_greater", np.greater, ">")
@@ -69,7 +72,7 @@ def Assert(condition: object, data: Any, summarize: int | None = None, name: str
     """
     if not np.all(np.asarray(as_tensor(condition))):
         shown = ", ".join(_few(as_tensor(d)._array) for d in data)
-        raise InvalidArgumentError(f"Expected '{condition}' to be true. Summarized data: {shown}")
+        raise InvalidArgumentError(f"Expected '{condition!s}' to be true. Summarized data: {shown}")
 
 
 def assert_near(
@@ -128,7 +131,7 @@ def assert_rank_in(x: object, ranks: Sequence[object], message: str | None = Non
         raise ValueError(f"{message or ''} the tensor must have a rank in {ranks}, but its shape is {given.shape}")
 
 
-def assert_scalar(tensor: object, name: str | None = None, message: str | None = None) -> Any:
+def assert_scalar(tensor: object, message: str | None = None, name: str | None = None) -> Any:
     """The tensor, if it is a single value.
 
     >>> import feedline.tf as tf
@@ -171,7 +174,7 @@ def assert_all_finite(x: object, message: str | None = None, name: str | None = 
     array([1.], dtype=float32)
     """
     given = as_tensor(x)
-    if not np.isfinite(given._array).all():
+    if not np.isfinite(array_of(given, FLOATS, "CheckNumerics")).all():
         raise InvalidArgumentError(f"{message or ''} : Tensor had NaN or Inf values")
     return given
 
@@ -275,3 +278,6 @@ def disable_check_numerics() -> None:
     >>> import feedline.tf as tf
     >>> tf.debugging.disable_check_numerics()
     """
+
+
+own_functions(globals())

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from feedline.errors import InvalidArgumentError, OutOfRangeError
+from feedline.errors import InvalidArgumentError, InvalidTypeError, OutOfRangeError
 from feedline.image.resize import ResizeMethod as ResizeMethod
+from feedline.image.resize import resize_aligned
+from feedline.naming import own_functions
 from feedline.structure import types
 from feedline.structure.dense import Array
-from feedline.structure.types import DType
+from feedline.structure.types import DType, as_dtype
 from feedline.tf import random_ops
+from feedline.tf.array_ops import cast
 from feedline.tf.io_ops import convert_image_dtype, decode_jpeg, encode_jpeg, resize
-from feedline.tf.tensor import Op, Tensor, as_tensor, integer, ints, op, tensor_of
+from feedline.tf.math_ops import reduce_mean, reduce_std
+from feedline.tf.parameters import StaticArgumentError
+from feedline.tf.signatures import documented
+from feedline.tf.tensor import Op, Tensor, TensorBase, as_tensor, integer, ints, op, tensor_of
 
 
 def _pixels(image: object, what: str) -> Array:
@@ -223,6 +229,13 @@ def resize_with_pad(
     >>> tf.image.resize_with_pad(tf.ones([2, 4, 1]), 4, 4).numpy()[:, 0, 0]
     array([0., 1., 1., 0.], dtype=float32)
     """
+    return _into(image, target_height, target_width, lambda x, size: resize(x, size, method, antialias=antialias))
+
+
+def _into(
+    image: object, target_height: object, target_width: object, scaled: Callable[[Array, list[int]], Tensor]
+) -> Tensor:
+    """The image scaled to fit into the target, with zeros around it."""
     array = _pixels(image, "resize_with_pad")
     tall, wide = integer(target_height, "target_height"), integer(target_width, "target_width")
     if tall <= 0 or wide <= 0:
@@ -232,7 +245,7 @@ def resize_with_pad(
     new_tall, new_wide = math.floor(height / ratio), math.floor(width / ratio)
     top = max(0, math.floor((np.float32(tall) - np.float32(height / ratio)) / 2))
     left = max(0, math.floor((np.float32(wide) - np.float32(width / ratio)) / 2))
-    return pad_to_bounding_box(resize(array, [new_tall, new_wide], method, antialias=antialias), top, left, tall, wide)
+    return pad_to_bounding_box(scaled(array, [new_tall, new_wide]), top, left, tall, wide)
 
 
 # Colours
@@ -241,7 +254,7 @@ def resize_with_pad(
 def _as_float(image: object) -> tuple[Array, DType]:
     """The image as floats, and its dtype; half and float32 stay as they are."""
     given = as_tensor(image)
-    if given.dtype in (types.float16, types.float32, types.float64):
+    if given.dtype in (types.float16, types.float32):
         return given._array, given.dtype
     made: Tensor = convert_image_dtype(given, types.float32)
     return made._array, given.dtype
@@ -293,7 +306,7 @@ def adjust_brightness(image: object, delta: object) -> Tensor:
     125
     """
     pixels, dtype = _as_float(image)
-    return _back(pixels + as_tensor(delta, pixels.dtype)._array, dtype)
+    return _back(pixels + cast(delta, pixels.dtype)._array, dtype)
 
 
 def adjust_contrast(images: object, contrast_factor: object) -> Tensor:
@@ -304,6 +317,7 @@ def adjust_contrast(images: object, contrast_factor: object) -> Tensor:
     array([0., 4.], dtype=float32)
     """
     pixels, dtype = _as_float(images)
+    _not_half(pixels, "AdjustContrastv2")
     wide = pixels.astype(np.float32, copy=False)
     if wide.ndim < 3:
         raise InvalidArgumentError(f"adjust_contrast: images must be at least 3-D, got shape {list(wide.shape)}")
@@ -382,8 +396,14 @@ def adjust_hue(image: object, delta: object, name: str | None = None) -> Tensor:
     return _back(_adjust_hue(tensor_of(pixels.astype(np.float32)), turn)._array.astype(pixels.dtype), dtype)
 
 
+def _not_half(pixels: Array, name: str) -> None:
+    if pixels.dtype.itemsize == 2:
+        raise InvalidTypeError(f"{name} does not take {as_dtype(pixels.dtype).name}; cast the image to tf.float32")
+
+
 def _rgb_floats(image: object, what: str) -> tuple[Array, DType]:
     pixels, dtype = _as_float(image)
+    _not_half(pixels, what)
     if pixels.ndim < 3 or pixels.shape[-1] != 3:
         raise InvalidArgumentError(f"{what}: the image must be [..., height, width, 3], got shape {list(pixels.shape)}")
     return pixels, dtype
@@ -465,8 +485,10 @@ def _colour(name: str, kernel: Callable[[Array], Array]) -> Callable[..., Tensor
         found: Tensor = made(given)
         return found
 
-    function.__doc__ = f"`tf.image`'s conversion {name} of float images."
-    return function
+    before, after = name.split("To")
+    shown = f"tf.image.{before.lower()}_to_{after.lower()}"
+    text = f"Float images with the channels {after} in place of {before}."
+    return documented(function, text, f">>> {shown}([[[0.0, 0.0, 0.0]]]).numpy().tolist()", "[[[0.0, 0.0, 0.0]]]")
 
 
 def _times(matrix: list[list[float]]) -> Callable[[Array], Array]:
@@ -502,14 +524,12 @@ def per_image_standardization(image: object) -> Tensor:
             f"per_image_standardization: expected [..., height, width, channels], got {given.shape}"
         )
     pixels = given._array
-    if given.dtype not in (types.float16, types.float32):
-        pixels = pixels.astype(np.float32)
+    pixels = pixels.astype(np.float32, copy=False)
     count = math.prod(pixels.shape[-3:])
-    wide = pixels.astype(np.float64)
-    mean = wide.mean((-3, -2, -1), keepdims=True)
-    deviation = wide.std((-3, -2, -1), keepdims=True).astype(pixels.dtype)
+    mean = reduce_mean(pixels, (-3, -2, -1), True)._array
+    deviation = reduce_std(pixels, (-3, -2, -1), True)._array
     least = np.asarray(1 / math.sqrt(count), pixels.dtype)
-    return tensor_of((pixels - mean.astype(pixels.dtype)) / np.maximum(deviation, least))
+    return tensor_of((pixels - mean) / np.maximum(deviation, least))
 
 
 def _between(low: object, high: object, draw: Callable[..., Tensor]) -> Tensor:
@@ -518,9 +538,9 @@ def _between(low: object, high: object, draw: Callable[..., Tensor]) -> Tensor:
 
 def _check_range(lower: Any, upper: Any) -> None:
     if upper <= lower:
-        raise InvalidArgumentError("upper must be > lower.")
+        raise StaticArgumentError("upper must be > lower.")
     if lower < 0:
-        raise InvalidArgumentError("lower must be non-negative.")
+        raise StaticArgumentError("lower must be non-negative.")
 
 
 def _jittered(
@@ -532,7 +552,7 @@ def _jittered(
         if symmetric:
             (delta,) = args
             if delta < 0 or (most is not None and delta > most):
-                raise InvalidArgumentError(
+                raise StaticArgumentError(
                     f"max_delta must be non-negative{'' if most is None else f' and at most {most}'}."
                 )
             return -delta, delta
@@ -558,8 +578,13 @@ def _jittered(
             low, high = limits((lower, upper))
             return adjust(image, random_ops.stateless_uniform([], seed, low, high))
 
-    stateful.__doc__ = f"The image with its {name} changed at random."
-    stateless.__doc__ = f"The image with its {name} changed by a number that depends on the seed."
+    limit = "0.2" if symmetric else "0.5, 1.5"
+    text = f"The image with its {name} changed by a random number."
+    example = f">>> tf.image.random_{name}(tf.ones([2, 2, 3]), {limit}, seed=1).shape"
+    documented(stateful, text, example, "fl.TensorShape([2, 2, 3])")
+    text = f"The image with its {name} changed by a random number that depends on the seed alone."
+    example = f">>> tf.image.stateless_random_{name}(tf.ones([2, 2, 3]), {limit}, seed=(1, 2)).shape"
+    documented(stateless, text, example, "fl.TensorShape([2, 2, 3])")
     return stateful, stateless
 
 
@@ -865,6 +890,16 @@ def _grid(low: np.float32, high: np.float32, count: int, size: int) -> Array:
     return np.array([np.float32(0.5) * (low + high) * full], np.float32)
 
 
+_BOX_COLORS = np.array(
+    [
+        *([1, 1, 0, 1], [0, 0, 1, 1], [1, 0, 0, 1], [0, 1, 0, 1], [0.5, 0, 0.5, 1]),
+        *([0.5, 0.5, 0, 1], [0.5, 0, 0, 1], [0, 0, 0.5, 1], [0, 1, 1, 1], [1, 0, 1, 1]),
+    ],
+    np.float32,
+)
+"""The colours of boxes for which none are given."""
+
+
 def draw_bounding_boxes(images: object, boxes: object, colors: object, name: str | None = None) -> Tensor:
     """Images with the outlines of boxes [y1, x1, y2, x2].
 
@@ -873,9 +908,16 @@ def draw_bounding_boxes(images: object, boxes: object, colors: object, name: str
     >>> drawn.numpy()[0, 0, 0]
     array([1., 0., 0.], dtype=float32)
     """
-    out = as_tensor(images)._array.copy()
+    given = as_tensor(images)._array
+    if given.dtype not in (np.float32, np.float16):
+        if isinstance(images, TensorBase):
+            raise InvalidTypeError(f"draw_bounding_boxes takes float32 and float16, not {given.dtype}; use tf.cast")
+        given = given.astype(np.float32)
+    out = given.copy()
     places = as_tensor(boxes, np.float32)._array
-    paint = None if colors is None else as_tensor(colors, np.float32)._array
+    paint = _BOX_COLORS.copy() if colors is None else as_tensor(colors, np.float32)._array
+    if colors is None and out.shape[3] == 1:
+        paint[:, 0] = 1
     height, width = out.shape[1:3]
     for b in range(len(out)):
         for k, (y1, x1, y2, x2) in enumerate(places[b]):
@@ -890,7 +932,7 @@ def draw_bounding_boxes(images: object, boxes: object, colors: object, name: str
                 or columns[1] < 0
             ):
                 continue
-            colour = (np.ones(out.shape[3]) if paint is None else paint[k % len(paint)])[: out.shape[3]]
+            colour = paint[k % len(paint), : out.shape[3]]
             r = slice(max(rows[0], 0), min(rows[1], height - 1) + 1)
             c = slice(max(columns[0], 0), min(columns[1], width - 1) + 1)
             for y in rows:
@@ -1000,7 +1042,7 @@ def psnr(a: object, b: object, max_val: float, name: str | None = None) -> Tenso
     """
     x = convert_image_dtype(as_tensor(a), types.float32)._array
     y = convert_image_dtype(as_tensor(b), types.float32)._array
-    most = float(convert_image_dtype(as_tensor(max_val, as_tensor(a).dtype), types.float32)._array)
+    most = float(convert_image_dtype(cast(max_val, as_tensor(a).dtype), types.float32)._array)
     mse = np.mean((x - y) ** 2, (-3, -2, -1))
     with np.errstate(divide="ignore"):
         return as_tensor(
@@ -1028,45 +1070,72 @@ def resize_images(
     fl.TensorShape([2, 3, 3])
     """
     pixels = _pixels(images, "resize_images")
-    tall, wide = ints(size)
+    if is_resized(pixels.shape, ints(size), preserve_aspect_ratio):
+        return tensor_of(pixels)
+    return always_resized(pixels, size, method, align_corners, preserve_aspect_ratio)
+
+
+def is_resized(shape: Sequence[int], size: Sequence[int], preserve_aspect_ratio: bool) -> bool:
+    """Whether images have the size already that they are to get: TensorFlow 1 returns such images as they are."""
+    return tuple(shape[-3:-1]) == _target_size(shape, size, preserve_aspect_ratio)
+
+
+def _target_size(shape: Sequence[int], size: Sequence[int], preserve_aspect_ratio: bool) -> tuple[int, int]:
+    tall, wide = size
     if preserve_aspect_ratio:
-        scale = min(np.float32(tall) / np.float32(pixels.shape[-3]), np.float32(wide) / np.float32(pixels.shape[-2]))
-        tall, wide = (
-            round(float(scale * np.float32(pixels.shape[-3]))),
-            round(float(scale * np.float32(pixels.shape[-2]))),
-        )
+        height, width = np.float32(shape[-3]), np.float32(shape[-2])
+        scale = min(np.float32(tall) / height, np.float32(wide) / width)
+        tall, wide = round(float(scale * height)), round(float(scale * width))
+    return tall, wide
+
+
+def always_resized(
+    images: object,
+    size: object,
+    method: Any = 0,
+    align_corners: bool = False,
+    preserve_aspect_ratio: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """`resize_images` without its shortcut for images of the wanted size."""
+    pixels = _pixels(images, "resize_images")
+    tall, wide = _target_size(pixels.shape, ints(size), preserve_aspect_ratio)
     kind = _METHODS.get(method, method)
     if pixels.shape[-3:-1] == (tall, wide):
         return tensor_of(pixels if kind == "nearest" else pixels.astype(np.float32, copy=False))
     return tensor_of(_legacy(pixels, tall, wide, kind, align_corners))
 
 
+def resize_image_with_pad(
+    image: object, target_height: object, target_width: object, method: Any = 0, align_corners: bool = False
+) -> Tensor:
+    """TensorFlow 1's `tf.image.resize_with_pad`.
+
+    >>> import feedline.tf as tf
+    >>> tf.compat.v1.image.resize_image_with_pad(tf.ones([2, 4, 1]), 4, 4).numpy()[:, 0, 0]
+    array([0., 1., 1., 0.], dtype=float32)
+    """
+    return _into(image, target_height, target_width, lambda x, size: resize_images(x, size, method, align_corners))
+
+
 def _legacy(pixels: Array, tall: int, wide: int, method: str, align: bool) -> Array:
-    if method == "area":
-        return resize(pixels, [tall, wide], "area")._array
+    if method in ("area", "bicubic"):
+        return resize_aligned(pixels, tall, wide, method, align)
     if method == "nearest":
         rows, columns = (_legacy_nearest(n, m, align) for n, m in ((pixels.shape[-3], tall), (pixels.shape[-2], wide)))
         return pixels.take(rows, -3).take(columns, -2)
-    source = pixels.astype(np.float32)
-    if method == "bilinear":
-        (top, low, dy), (left, right, dx) = (
-            _legacy_linear(n, m, align) for n, m in ((source.shape[-3], tall), (source.shape[-2], wide))
-        )
-        dy, dx = dy[:, None, None], dx[:, None]
-        upper, lower = source.take(top, -3), source.take(low, -3)
-        above = upper.take(left, -2) + (upper.take(right, -2) - upper.take(left, -2)) * dx
-        below = lower.take(left, -2) + (lower.take(right, -2) - lower.take(left, -2)) * dx
-        made: Array = above + (below - above) * dy
-        return made
-    if method != "bicubic":
+    if method != "bilinear":
         raise InvalidArgumentError(f"Resize method is not implemented: {method}")
-    for axis, count in ((-2, wide), (-3, tall)):
-        places, weights = _legacy_cubic(source.shape[axis], count, align)
-        shape = [1] * source.ndim
-        shape[axis] = count
-        parts = [source.take(places[:, k], axis) * weights[:, k].reshape(shape) for k in range(4)]
-        source = parts[0] + parts[1] + parts[2] + parts[3]
-    return source
+    source = pixels.astype(np.float32)
+    (top, low, dy), (left, right, dx) = (
+        _legacy_linear(n, m, align) for n, m in ((source.shape[-3], tall), (source.shape[-2], wide))
+    )
+    dy, dx = dy[:, None, None], dx[:, None]
+    upper, lower = source.take(top, -3), source.take(low, -3)
+    above = upper.take(left, -2) + (upper.take(right, -2) - upper.take(left, -2)) * dx
+    below = lower.take(left, -2) + (lower.take(right, -2) - lower.take(left, -2)) * dx
+    made: Array = above + (below - above) * dy
+    return made
 
 
 def _legacy_scale(size: int, count: int, align: bool) -> np.float32:
@@ -1075,7 +1144,7 @@ def _legacy_scale(size: int, count: int, align: bool) -> np.float32:
 
 def _legacy_nearest(size: int, count: int, align: bool) -> Array:
     place = np.arange(count, dtype=np.float32) * _legacy_scale(size, count, align)
-    found: Array = np.minimum((np.round(place) if align else np.floor(place)).astype(int), size - 1)
+    found: Array = np.minimum(np.floor(place + np.float32(0.5) if align else place).astype(int), size - 1)
     return found
 
 
@@ -1083,23 +1152,6 @@ def _legacy_linear(size: int, count: int, align: bool) -> tuple[Array, Array, Ar
     place = np.arange(count, dtype=np.float32) * _legacy_scale(size, count, align)
     low = np.floor(place)
     return low.astype(int), np.minimum(np.ceil(place), size - 1).astype(int), (place - low).astype(np.float32)
-
-
-def _legacy_cubic(size: int, count: int, align: bool) -> tuple[Array, Array]:
-    place = np.arange(count, dtype=np.float32) * _legacy_scale(size, count, align)
-    low = np.floor(place)
-    steps = np.round((place - low) * 1024).astype(np.float32) / np.float32(1024)
-    a = np.float32(-0.75)
-
-    def near(x: Array) -> Array:
-        return ((a + 2) * x - (a + 3)) * x * x + 1
-
-    def far(x: Array) -> Array:
-        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-
-    weights = np.stack([far(steps + 1), near(steps), near(1 - steps), far(2 - steps)], 1).astype(np.float32)
-    places = np.clip(low.astype(int)[:, None] + np.arange(-1, 3), 0, size - 1)
-    return places, weights
 
 
 def _legacy_named(method: str) -> Callable[..., Tensor]:
@@ -1112,14 +1164,17 @@ def _legacy_named(method: str) -> Callable[..., Tensor]:
     ) -> Tensor:
         if half_pixel_centers:
             return resize(images, size, method)
-        made = resize_images(images, size, method, align_corners)
-        return made
+        return always_resized(images, size, method, align_corners)
 
-    function.__doc__ = f"TensorFlow 1's {method} resizing."
-    return function
+    full = "nearest_neighbor" if method == "nearest" else method
+    example = f">>> tf.compat.v1.image.resize_{full}(tf.ones([1, 4, 4, 3]), [2, 2]).shape"
+    return documented(function, f"TensorFlow 1's {method} resizing.", example, "fl.TensorShape([1, 2, 2, 3])")
 
 
 resize_bilinear = _legacy_named("bilinear")
 resize_nearest_neighbor = _legacy_named("nearest")
 resize_bicubic = _legacy_named("bicubic")
 resize_area = _legacy_named("area")
+
+
+own_functions(globals())

@@ -1,7 +1,8 @@
-"""`tf.io`, `tf.audio` and `tf.image` as far as `fl.io` and `fl.image` have them: the same functions on tensors."""
+"""The functions of `tf.io`, `tf.audio` and `tf.image` that `fl.io` and `fl.image` have, on tensors."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,37 +12,39 @@ from feedline import io as _io
 from feedline.errors import InvalidArgumentError
 from feedline.io.tensor import tensor_type
 from feedline.structure.types import DType
-from feedline.tf.border import lifted
+from feedline.tf.border import lifted, lifted_structure
+from feedline.tf.sparse_ops import SparseTensor
 from feedline.tf.tensor import Tensor, as_tensor, integer, ints, tensor_of
 
 decode_and_crop_jpeg = lifted(_io.decode_and_crop_jpeg)
 decode_base64 = lifted(_io.decode_base64)
 decode_bmp = lifted(_io.decode_bmp)
 decode_compressed = lifted(_io.decode_compressed)
-decode_csv = lifted(_io.decode_csv)
+decode_csv = lifted_structure(_io.decode_csv)
 decode_gif = lifted(_io.decode_gif)
 decode_image = lifted(_io.decode_image)
 decode_jpeg = lifted(_io.decode_jpeg)
 decode_json_example = lifted(_io.decode_json_example)
 decode_png = lifted(_io.decode_png)
 decode_raw = lifted(_io.decode_raw)
-deserialize_many_sparse = lifted(_io.deserialize_many_sparse)
+_sparse: Callable[..., Any] = _io.deserialize_many_sparse
+deserialize_many_sparse: Callable[..., SparseTensor] = lifted_structure(_sparse)
 encode_base64 = lifted(_io.encode_base64)
 encode_jpeg = lifted(_io.encode_jpeg)
 encode_png = lifted(_io.encode_png)
 extract_jpeg_shape = lifted(_io.extract_jpeg_shape)
 is_jpeg = lifted(_io.is_jpeg)
 matching_files = lifted(_io.matching_files)
-parse_example = lifted(_io.parse_example)
-parse_sequence_example = lifted(_io.parse_sequence_example)
-parse_single_example = lifted(_io.parse_single_example)
-parse_single_sequence_example = lifted(_io.parse_single_sequence_example)
+parse_example = lifted_structure(_io.parse_example)
+parse_sequence_example = lifted_structure(_io.parse_sequence_example)
+parse_single_example = lifted_structure(_io.parse_single_example)
+parse_single_sequence_example = lifted_structure(_io.parse_single_sequence_example)
 parse_tensor = lifted(_io.parse_tensor)
 read_file = lifted(_io.read_file)
 serialize_many_sparse = lifted(_io.serialize_many_sparse)
 serialize_sparse = lifted(_io.serialize_sparse)
 serialize_tensor = lifted(_io.serialize_tensor)
-write_file = lifted(_io.write_file)
+write_file = lifted_structure(_io.write_file)
 convert_image_dtype = lifted(_image.convert_image_dtype)
 
 

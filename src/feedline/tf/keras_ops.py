@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec
 
 from feedline.keras import utils as _utils
 from feedline.tf.border import to_values
 from feedline.tf.data.dataset import Dataset, tf_dataset
 
+P = ParamSpec("P")
+
 pad_sequences = _utils.pad_sequences
 
 
-def _of_tensors(loader: Callable[..., Any]) -> Callable[..., Any]:
-    """A loader whose datasets are of tensors; what it says about the classes and files stays."""
+def _of_tensors(loader: Callable[P, Any]) -> Callable[P, Any]:
+    """A loader whose datasets are of tensors, with the attributes `class_names` and `file_paths`."""
 
     def converted(made: Any) -> Any:
         found: Dataset[Any] = tf_dataset(made)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from feedline.compat.v1.tensor import Tensor as GraphTensor
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.io.files import read_file
 from feedline.ops.table_from_dataset import HasherSpec, IdTableWithHashBuckets, StaticHashTable
@@ -15,6 +16,7 @@ from feedline.structure.dense import Array
 from feedline.structure.types import DType, as_dtype
 from feedline.tf.border import to_tensors, to_values
 from feedline.tf.tensor import Composite, Tensor, TensorBase, as_tensor, tensor_of
+from feedline.tf.tracing.symbolic import recorded_method
 
 
 class KeyValueTensorInitializer:
@@ -29,10 +31,8 @@ class KeyValueTensorInitializer:
     def __init__(
         self, keys: object, values: object, key_dtype: Any = None, value_dtype: Any = None, name: str | None = None
     ) -> None:
-        if not isinstance(values, (TensorBase, np.ndarray)) and value_dtype is None and _holds_ints(values):
-            value_dtype = None
-        self._keys = as_tensor(keys, key_dtype)._array.ravel()
-        self._values = as_tensor(values, value_dtype)._array.ravel()
+        self._keys = as_tensor(_evaluated(keys), key_dtype)._array.ravel()
+        self._values = as_tensor(_evaluated(values), value_dtype)._array.ravel()
         if len(self._keys) != len(self._values):
             raise InvalidArgumentError(f"{len(self._keys)} keys do not fit {len(self._values)} values")
         self.key_dtype: DType = as_dtype(self._keys.dtype)
@@ -43,12 +43,23 @@ class KeyValueTensorInitializer:
         return self._keys, self._values
 
 
-def _holds_ints(values: object) -> bool:
-    return isinstance(values, (list, tuple, range)) and all(isinstance(v, int) for v in values)
+def _evaluated(value: object) -> object:
+    """A value; that of a tensor of a graph, too."""
+    if not isinstance(value, GraphTensor):
+        return value
+    from feedline.compat.v1.session import Session
+
+    with Session(graph=value.graph) as session:
+        return session.run(value)
 
 
 class TextFileIndex:
-    """Which part of a line of a `TextFileInitializer` is meant: its number, or the whole line."""
+    """Which part of a line of a `TextFileInitializer` is meant: its number, or the whole line.
+
+    >>> import feedline.tf as tf
+    >>> tf.lookup.TextFileIndex.WHOLE_LINE
+    -2
+    """
 
     LINE_NUMBER = -1
     WHOLE_LINE = -2
@@ -134,8 +145,13 @@ class TensorTable:
         found: DType = self._table.value_dtype
         return found
 
+    @recorded_method("TensorTable.lookup")
     def lookup(self, keys: object, name: str | None = None) -> Any:
         """The values of keys, in their shape."""
+        if isinstance(keys, GraphTensor):  # of a graph
+            from feedline.tf.v1_graph import operation
+
+            return operation("lookup", self.lookup, (keys,), {})
         if not isinstance(keys, (TensorBase, Composite)):
             keys = as_tensor(keys)
         given: Any = keys
@@ -211,6 +227,16 @@ class StaticVocabularyTable(TensorTable):
         )
 
 
+def on_tensors(table: StaticHashTable | IdTableWithHashBuckets) -> TensorTable:
+    """A table that takes and gives tensors."""
+    kind = TensorHashTable if isinstance(table, StaticHashTable) else StaticVocabularyTable
+    made: TensorTable = kind.__new__(kind)
+    made._table = table
+    if isinstance(made, TensorHashTable) and isinstance(table, StaticHashTable):
+        made.default_value = as_tensor(table.default_value)
+    return made
+
+
 class MutableHashTable(TensorTable):
     """`tf.lookup.experimental.MutableHashTable`: a table that `insert` and `remove` change.
 
@@ -245,6 +271,7 @@ class MutableHashTable(TensorTable):
         """The dtype of the values."""
         return self._kinds[1]
 
+    @recorded_method("MutableHashTable.insert")
     def insert(self, keys: object, values: object, name: str | None = None) -> None:
         """Sets the values of keys."""
         wanted, new = as_tensor(keys, self._kinds[0])._array, as_tensor(values, self._kinds[1])._array
@@ -252,6 +279,7 @@ class MutableHashTable(TensorTable):
             for key, value in zip(wanted.ravel().tolist(), new.reshape(-1, *self._default.shape), strict=True):
                 self._held[key] = value
 
+    @recorded_method("MutableHashTable.remove")
     def remove(self, keys: object, name: str | None = None) -> None:
         """Removes keys."""
         with self._lock:
@@ -260,7 +288,8 @@ class MutableHashTable(TensorTable):
 
     erase = remove
 
-    def lookup(self, keys: object, name: str | None = None, dynamic_default_values: object = None) -> Any:
+    @recorded_method("MutableHashTable.lookup")
+    def lookup(self, keys: object, dynamic_default_values: object = None, name: str | None = None) -> Any:
         """The values of keys, in their shape."""
         if isinstance(keys, Composite):
             return keys._mapped(lambda values: self.lookup(values))
@@ -274,12 +303,14 @@ class MutableHashTable(TensorTable):
         fallback = np.broadcast_to(default, out.shape)
         for i, key in enumerate(wanted.ravel().tolist()):
             out[i] = self._held.get(key, fallback[i])
-        return tensor_of(out.reshape(*wanted.shape, *self._default.shape))
+        return tensor_of(out.reshape((*wanted.shape, *self._default.shape)))
 
+    @recorded_method("MutableHashTable.size")
     def size(self, name: str | None = None) -> Tensor:
         """The number of keys."""
         return as_tensor(np.int64(len(self._held)))
 
+    @recorded_method("MutableHashTable.export")
     def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
         """All keys and their values."""
         keys = np.empty(len(self._held), self._kinds[0].dtype)
@@ -294,7 +325,14 @@ class MutableHashTable(TensorTable):
 
 
 class DenseHashTable(MutableHashTable):
-    """`tf.lookup.experimental.DenseHashTable`: the same, with keys that mark empty and deleted places."""
+    """`tf.lookup.experimental.DenseHashTable`: the same, with keys that mark empty and deleted places.
+
+    >>> import feedline.tf as tf
+    >>> table = tf.lookup.experimental.DenseHashTable(tf.string, tf.int64, -1, "", "$")
+    >>> table.insert(["a"], [7])
+    >>> table.lookup(["a", "b"]).numpy().tolist()
+    [7, -1]
+    """
 
     def __init__(
         self,

@@ -25,10 +25,14 @@ from feedline.tf.math_ops import cosh as cosh
 from feedline.tf.math_ops import count_nonzero as count_nonzero
 from feedline.tf.math_ops import cumprod as cumprod
 from feedline.tf.math_ops import cumsum as cumsum
+from feedline.tf.special_ops import cumulative_logsumexp as cumulative_logsumexp
+from feedline.tf.special_ops import digamma as digamma
 from feedline.tf.math_ops import divide as divide
 from feedline.tf.math_ops import divide_no_nan as divide_no_nan
 from feedline.tf.math_ops import equal as equal
 from feedline.tf.math_ops import erf as erf
+from feedline.tf.special_ops import erfc as erfc
+from feedline.tf.special_ops import erfinv as erfinv
 from feedline.tf.math_ops import exp as exp
 from feedline.tf.math_ops import expm1 as expm1
 from feedline.tf.math_ops import floor as floor
@@ -38,15 +42,21 @@ from feedline.tf.math_ops import greater as greater
 from feedline.tf.math_ops import greater_equal as greater_equal
 from feedline.tf.math_ops import imag as imag
 from feedline.tf.math_ops import in_top_k as in_top_k
+from feedline.tf.v1_ops import invert_permutation as invert_permutation
 from feedline.tf.math_ops import is_finite as is_finite
 from feedline.tf.math_ops import is_inf as is_inf
 from feedline.tf.math_ops import is_nan as is_nan
+from feedline.tf.v1_ops import is_non_decreasing as is_non_decreasing
+from feedline.tf.v1_ops import is_strictly_increasing as is_strictly_increasing
 from feedline.tf.math_ops import l2_normalize as l2_normalize
+from feedline.tf.special_ops import lbeta as lbeta
 from feedline.tf.math_ops import less as less
 from feedline.tf.math_ops import less_equal as less_equal
 from feedline.tf.math_ops import lgamma as lgamma
 from feedline.tf.math_ops import log as log
 from feedline.tf.math_ops import log1p as log1p
+from feedline.tf.special_ops import log_sigmoid as log_sigmoid
+from feedline.tf.special_ops import log_softmax as log_softmax
 from feedline.tf.math_ops import logical_and as logical_and
 from feedline.tf.math_ops import logical_not as logical_not
 from feedline.tf.math_ops import logical_or as logical_or
@@ -56,6 +66,7 @@ from feedline.tf.math_ops import minimum as minimum
 from feedline.tf.math_ops import floormod as mod
 from feedline.tf.math_ops import multiply as multiply
 from feedline.tf.math_ops import multiply_no_nan as multiply_no_nan
+from feedline.tf.special_ops import ndtri as ndtri
 from feedline.tf.math_ops import negative as negative
 from feedline.tf.math_ops import nextafter as nextafter
 from feedline.tf.math_ops import not_equal as not_equal
@@ -63,6 +74,7 @@ from feedline.tf.math_ops import polyval as polyval
 from feedline.tf.math_ops import pow as pow
 from feedline.tf.math_ops import real as real
 from feedline.tf.math_ops import reciprocal as reciprocal
+from feedline.tf.special_ops import reciprocal_no_nan as reciprocal_no_nan
 from feedline.tf.math_ops import reduce_all as reduce_all
 from feedline.tf.math_ops import reduce_any as reduce_any
 from feedline.tf.math_ops import reduce_euclidean_norm as reduce_euclidean_norm
@@ -89,6 +101,7 @@ from feedline.tf.math_ops import sin as sin
 from feedline.tf.math_ops import sinh as sinh
 from feedline.tf.math_ops import softmax as softmax
 from feedline.tf.math_ops import softplus as softplus
+from feedline.tf.special_ops import softsign as softsign
 from feedline.tf.math_ops import sqrt as sqrt
 from feedline.tf.math_ops import square as square
 from feedline.tf.math_ops import squared_difference as squared_difference
@@ -101,7 +114,10 @@ from feedline.tf.math_ops import unsorted_segment_max as unsorted_segment_max
 from feedline.tf.math_ops import unsorted_segment_mean as unsorted_segment_mean
 from feedline.tf.math_ops import unsorted_segment_min as unsorted_segment_min
 from feedline.tf.math_ops import unsorted_segment_prod as unsorted_segment_prod
+from feedline.tf.special_ops import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
 from feedline.tf.math_ops import unsorted_segment_sum as unsorted_segment_sum
+from feedline.tf.special_ops import xdivy as xdivy
+from feedline.tf.special_ops import xlog1py as xlog1py
 from feedline.tf.math_ops import xlogy as xlogy
 from feedline.tf.math_ops import zero_fraction as zero_fraction
 
@@ -131,10 +147,14 @@ __all__ = [
     "count_nonzero",
     "cumprod",
     "cumsum",
+    "cumulative_logsumexp",
+    "digamma",
     "divide",
     "divide_no_nan",
     "equal",
     "erf",
+    "erfc",
+    "erfinv",
     "exp",
     "expm1",
     "floor",
@@ -144,15 +164,21 @@ __all__ = [
     "greater_equal",
     "imag",
     "in_top_k",
+    "invert_permutation",
     "is_finite",
     "is_inf",
     "is_nan",
+    "is_non_decreasing",
+    "is_strictly_increasing",
     "l2_normalize",
+    "lbeta",
     "less",
     "less_equal",
     "lgamma",
     "log",
     "log1p",
+    "log_sigmoid",
+    "log_softmax",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -162,6 +188,7 @@ __all__ = [
     "mod",
     "multiply",
     "multiply_no_nan",
+    "ndtri",
     "negative",
     "nextafter",
     "not_equal",
@@ -169,6 +196,7 @@ __all__ = [
     "pow",
     "real",
     "reciprocal",
+    "reciprocal_no_nan",
     "reduce_all",
     "reduce_any",
     "reduce_euclidean_norm",
@@ -195,6 +223,7 @@ __all__ = [
     "sinh",
     "softmax",
     "softplus",
+    "softsign",
     "sqrt",
     "square",
     "squared_difference",
@@ -207,7 +236,10 @@ __all__ = [
     "unsorted_segment_mean",
     "unsorted_segment_min",
     "unsorted_segment_prod",
+    "unsorted_segment_sqrt_n",
     "unsorted_segment_sum",
+    "xdivy",
+    "xlog1py",
     "xlogy",
     "zero_fraction",
 ]

@@ -3,41 +3,66 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.naming import own_functions
 from feedline.structure import types
 from feedline.structure.dense import Array
 from feedline.structure.types import as_dtype
 from feedline.tf import arithmetic, tensor
 from feedline.tf.arithmetic import FLOATS, INEXACT, INTEGERS, NUMBERS, REALS, SIGNED
-from feedline.tf.array_ops import axis_of, cast, matched, shape
+from feedline.tf.array_ops import axis_of, cast, expand_dims, matched, reshape, shape
+from feedline.tf.parameters import respelled
 from feedline.tf.ragged_ops import RaggedTensor
-from feedline.tf.tensor import Op, Tensor, TensorBase, as_tensor, integer, ints, op, operand, tensor_of
+from feedline.tf.signatures import Binary, Reduction, SegmentReduction, Unary, UnsortedSegmentReduction, documented
+from feedline.tf.sparse_ops import SparseTensor
+from feedline.tf.sums import LANES, ordered_sum
+from feedline.tf.tensor import (
+    Composite,
+    Op,
+    Tensor,
+    TensorBase,
+    TensorLike,
+    array_of,
+    as_tensor,
+    integer,
+    ints,
+    op,
+    operand,
+    tensor_of,
+)
 
 
-def _unary(name: str, kernel: Callable[[Array], Any], kinds: str, *doc: str) -> Callable[..., Any]:
+@overload
+def _unary(name: str, kernel: Callable[[Array], Any], kinds: str, *doc: str) -> Unary: ...
+@overload
+def _unary(
+    name: str, kernel: Callable[[Array], Any], kinds: str, *doc: str, parameter: str
+) -> Callable[..., Tensor]: ...
+def _unary(name: str, kernel: Callable[[Array], Any], kinds: str, *doc: str, parameter: str = "x") -> Any:
     """A function of one operand."""
     made = Op(name, kernel, kinds, elementwise=True)
 
     def function(x: object, name: str | None = None) -> Any:
         return made(operand(x))
 
-    return documented(function, *doc)
+    return documented(function if parameter == "x" else respelled(function, f"{parameter}:x name"), *doc)
 
 
 def _as_bool(x: object) -> Any:
     """An operand of a function of bools, which arrays of numbers are converted to."""
     if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind != "b":
         return tensor_of(as_tensor(x)._array.astype(bool))
-    return operand(x)
+    return as_tensor(x, np.bool_) if isinstance(x, (list, tuple)) and not x else operand(x)
 
 
-def _logical(name: str, kernel: Callable[..., Any], *doc: str) -> Callable[..., Any]:
+def _logical(name: str, kernel: Callable[..., Any], *doc: str) -> Binary:
     """A function of two bools."""
     made = Op(name, kernel, "b", elementwise=True)
 
@@ -47,21 +72,13 @@ def _logical(name: str, kernel: Callable[..., Any], *doc: str) -> Callable[..., 
     return documented(function, *doc)
 
 
-def _binary(made: Op, *doc: str) -> Callable[..., Any]:
+def _binary(made: Op, *doc: str) -> Binary:
     """A function of two operands, of which a Python number takes the other's dtype."""
 
     def function(x: object, y: object, name: str | None = None) -> Any:
         return made.function(x, y)
 
     return documented(function, *doc)
-
-
-def documented(function: Callable[..., Any], *doc: str) -> Callable[..., Any]:
-    """The function with a docstring: a sentence, an example and its result."""
-    text, *example = doc
-    shown = "".join(f"    {line}\n" for line in example)
-    function.__doc__ = f"{text}\n\n    >>> import feedline.tf as tf\n{shown}    "
-    return function
 
 
 def _wide(function: Callable[[Array], Any]) -> Callable[[Array], Any]:
@@ -175,6 +192,7 @@ softplus = _unary(
     "log(exp(x) + 1).",
     ">>> tf.math.softplus(0.0).numpy()",
     "np.float32(0.6931472)",
+    parameter="features",
 )
 erf = _unary("Erf", _wide(_erf), FLOATS, "The error function.", ">>> tf.math.erf(0.0).numpy()", "np.float32(0.0)")
 lgamma = _unary(
@@ -192,6 +210,7 @@ relu = _unary(
     "max(x, 0).",
     ">>> tf.nn.relu([-1, 2]).numpy()",
     "array([0, 2], dtype=int32)",
+    parameter="features",
 )
 relu6 = _unary(
     "Relu6",
@@ -200,9 +219,20 @@ relu6 = _unary(
     "x between 0 and 6.",
     ">>> tf.nn.relu6(7.0).numpy()",
     "np.float32(6.0)",
+    parameter="features",
 )
-real = _unary("Real", np.real, NUMBERS, "The real part.", ">>> tf.math.real(1.5).numpy()", "np.float32(1.5)")
-imag = _unary("Imag", np.imag, NUMBERS, "The imaginary part.", ">>> tf.math.imag(1 + 2j).numpy()", "np.float64(2.0)")
+real = _unary(
+    "Real", np.real, NUMBERS, "The real part.", ">>> tf.math.real(1.5).numpy()", "np.float32(1.5)", parameter="input"
+)
+imag = _unary(
+    "Imag",
+    np.imag,
+    NUMBERS,
+    "The imaginary part.",
+    ">>> tf.math.imag(1 + 2j).numpy()",
+    "np.float64(2.0)",
+    parameter="input",
+)
 conj = _unary(
     "Conj", np.conj, NUMBERS, "The complex conjugate.", ">>> tf.math.conj(1 + 2j).numpy()", "np.complex128(1-2j)"
 )
@@ -213,9 +243,16 @@ angle = _unary(
     "The angle of a complex number.",
     ">>> tf.math.angle(1 + 0j).numpy()",
     "np.float64(0.0)",
+    parameter="input",
 )
 
 
+@overload
+def logical_not(x: TensorLike, name: str | None = None) -> Tensor: ...
+@overload
+def logical_not(x: RaggedTensor, name: str | None = None) -> RaggedTensor: ...
+@overload
+def logical_not(x: object, name: str | None = None) -> Any: ...
 def logical_not(x: object, name: str | None = None) -> Any:
     """The negated bool.
 
@@ -231,6 +268,14 @@ def _logical_not(x: Array) -> Array:
     return np.logical_not(x)
 
 
+@overload
+def round(x: TensorLike, name: str | None = None) -> Tensor: ...
+@overload
+def round(x: RaggedTensor, name: str | None = None) -> RaggedTensor: ...
+@overload
+def round(x: SparseTensor, name: str | None = None) -> SparseTensor: ...
+@overload
+def round(x: object, name: str | None = None) -> Any: ...
 def round(x: object, name: str | None = None) -> Any:
     """The nearest integer, the even one if two are as near.
 
@@ -249,10 +294,26 @@ def _round(x: Array) -> Array:
 
 # Two operands
 
-add = _binary(tensor.add, "The sum; strings are joined.", ">>> tf.add(1, 2).numpy()", "np.int32(3)")
+
+def _ordered(made: Op, *doc: str) -> Binary:
+    """A function of two operands, of which a Python number takes the dtype of the first."""
+
+    def function(x: object, y: object, name: str | None = None) -> Any:
+        return made.function(as_tensor(x) if isinstance(y, TensorBase) and not isinstance(x, Composite) else x, y)
+
+    return documented(function, *doc)
+
+
+add = _ordered(tensor.add, "The sum; strings are joined.", ">>> tf.add(1, 2).numpy()", "np.int32(3)")
 subtract = _binary(tensor.subtract, "The difference.", ">>> tf.subtract(3, 1).numpy()", "np.int32(2)")
 multiply = _binary(tensor.multiply, "The product.", ">>> tf.multiply(2, 3).numpy()", "np.int32(6)")
-truediv = _binary(tensor.truediv, "The quotient, a float.", ">>> tf.truediv(1, 2).numpy()", "np.float64(0.5)")
+truediv = _ordered(tensor.truediv, "The quotient, a float.", ">>> tf.truediv(1, 2).numpy()", "np.float64(0.5)")
+realdiv = _binary(
+    Op("RealDiv", np.divide, INEXACT, elementwise=True),
+    "The quotient of floats.",
+    ">>> tf.realdiv(1.0, 2.0).numpy()",
+    "np.float32(0.5)",
+)
 divide = _binary(tensor.truediv, "The quotient, a float.", ">>> tf.divide(1, 2).numpy()", "np.float64(0.5)")
 floordiv = _binary(
     tensor.floordiv, "The quotient, rounded down.", ">>> tf.math.floordiv(-7, 2).numpy()", "np.int32(-4)"
@@ -328,18 +389,16 @@ right_shift = _binary(
 
 
 def _truncate_div(x: Array, y: Array) -> Array:
-    if x.dtype.kind == "f":
+    if x.dtype.kind in FLOATS:
         return np.trunc(x / y)
-    arithmetic.nonzero(y)
-    made: Array = (
-        np.trunc(x / y).astype(x.dtype) if x.dtype.itemsize < 8 else np.sign(x) * np.sign(y) * (np.abs(x) // np.abs(y))
-    )
+    arithmetic.nonzero(x, y)
+    made: Array = (x - np.fmod(x, y)) // y
     return made
 
 
 def _truncate_mod(x: Array, y: Array) -> Array:
     if x.dtype.kind in INTEGERS:
-        arithmetic.nonzero(y)
+        arithmetic.nonzero(x, y)
     return np.fmod(x, y)
 
 
@@ -382,18 +441,29 @@ divide_no_nan = _binary(
     ">>> tf.math.divide_no_nan(1.0, 0.0).numpy()",
     "np.float32(0.0)",
 )
-multiply_no_nan = _binary(
+multiply_no_nan = _ordered(
     Op("MulNoNan", lambda x, y: np.where(y == 0, np.zeros((), x.dtype), x * y), INEXACT, elementwise=True),
     "x * y, and 0 where y is 0.",
     ">>> tf.math.multiply_no_nan(2.0, 0.0).numpy()",
     "np.float32(0.0)",
 )
-atan2 = _binary(
-    Op("Atan2", np.arctan2, FLOATS, elementwise=True),
-    "The angle of the point (y, x).",
-    ">>> tf.atan2(0.0, 1.0).numpy()",
-    "np.float32(0.0)",
-)
+_ATAN2 = Op("Atan2", np.arctan2, FLOATS, elementwise=True)
+
+
+@overload
+def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> Tensor: ...
+@overload
+def atan2(y: object, x: object, name: str | None = None) -> Any: ...
+def atan2(y: object, x: object, name: str | None = None) -> Any:
+    """The angle of the point (x, y).
+
+    >>> import feedline.tf as tf
+    >>> tf.atan2(y=1.0, x=0.0).numpy()
+    np.float32(1.5707964)
+    """
+    return _ATAN2.function(y, x)
+
+
 xlogy = _binary(
     Op("Xlogy", _xlogy, INEXACT, elementwise=True),
     "x * log(y), and 0 where x is 0.",
@@ -401,11 +471,14 @@ xlogy = _binary(
     "np.float32(0.0)",
 )
 floordiv_v1 = floordiv
-nextafter = _binary(
-    Op("NextAfter", np.nextafter, FLOATS, elementwise=True),
-    "The next float after x towards y.",
-    ">>> tf.math.nextafter(0.0, 1.0).numpy() > 0",
-    "np.True_",
+nextafter = respelled(
+    _binary(
+        Op("NextAfter", np.nextafter, FLOATS, elementwise=True),
+        "The next float after x1 towards x2.",
+        ">>> tf.math.nextafter(0.0, 1.0).numpy() > 0",
+        "np.True_",
+    ),
+    "x1:x x2:y name",
 )
 
 
@@ -416,10 +489,18 @@ def complex(real: object, imag: object, name: str | None = None) -> Tensor:
     >>> tf.complex(1.0, 2.0).numpy()
     np.complex64(1+2j)
     """
-    x, y = (t._array for t in matched(real, imag))
+    x, y = (t._array for t in matched(as_tensor(real), as_tensor(imag)))
     return as_tensor((x + 1j * y).astype(np.complex64 if x.dtype == np.float32 else np.complex128))
 
 
+@overload
+def clip_by_value(t: TensorLike, clip_value_min: object, clip_value_max: object, name: str | None = None) -> Tensor: ...
+@overload
+def clip_by_value(
+    t: RaggedTensor, clip_value_min: object, clip_value_max: object, name: str | None = None
+) -> RaggedTensor: ...
+@overload
+def clip_by_value(t: object, clip_value_min: object, clip_value_max: object, name: str | None = None) -> Any: ...
 def clip_by_value(t: object, clip_value_min: object, clip_value_max: object, name: str | None = None) -> Any:
     """The values cut to a range.
 
@@ -452,10 +533,16 @@ def clip_by_norm(t: object, clip_norm: object, axes: object = None, name: str | 
     >>> tf.clip_by_norm([3.0, 4.0], 1.0).numpy()
     array([0.6, 0.8], dtype=float32)
     """
-    x = as_tensor(t)._array
-    most = as_tensor(clip_norm, x.dtype)._array
-    norm = np.sqrt(np.sum(x * x, None if axes is None else tuple(ints(axes, "axes")), keepdims=True))
-    return tensor_of((x * most / np.maximum(norm, most)).astype(x.dtype))
+    given = as_tensor(t)
+    made: Tensor = _clip_by_norm(given, cast(clip_norm, given.dtype), axes=_axes(axes, given.ndim))
+    return made
+
+
+@op("ClipByNorm", INEXACT)
+def _clip_by_norm(x: Array, most: Array, axes: tuple[int, ...] | None) -> Array:
+    norm = np.sqrt(np.sum(x * x, axes, keepdims=True))
+    made: Array = (x * most / np.maximum(norm, most)).astype(x.dtype)
+    return made
 
 
 def matmul(
@@ -500,7 +587,7 @@ def tensordot(a: object, b: object, axes: Any, name: str | None = None) -> Tenso
     x, y = (t._array for t in matched(a, b))
     over: Any = axes if isinstance(axes, int) else [np.asarray(v).tolist() for v in axes]
     try:
-        return as_tensor(np.tensordot(x, y, over))
+        return tensor_of(arithmetic.with_halves(functools.partial(np.tensordot, axes=over), x, y))
     except (ValueError, IndexError) as e:
         raise InvalidArgumentError(f"tensordot: {e}") from None
 
@@ -514,7 +601,7 @@ def einsum(equation: str, *inputs: object, **kwargs: object) -> Tensor:
     """
     arrays = [t._array for t in matched(*inputs)]
     try:
-        return as_tensor(np.einsum(equation.replace(" ", ""), *arrays))
+        return tensor_of(arithmetic.with_halves(functools.partial(np.einsum, equation.replace(" ", "")), *arrays))
     except ValueError as e:
         raise InvalidArgumentError(f"einsum: {e}") from None
 
@@ -528,19 +615,29 @@ def norm(
     >>> tf.norm([3.0, 4.0]).numpy()
     np.float32(5.0)
     """
-    x = as_tensor(tensor)._array
-    over = None if axis is None else tuple(ints(axis, "axis"))
-    keep = bool(keepdims)
+    given = as_tensor(tensor)
+    over = _axes(axis, given.ndim)
+    made: Tensor = _norm(given, ord=ord, axis=over, keepdims=bool(keepdims))
+    return made
+
+
+@op("Norm", INEXACT)
+def _norm(x: Array, ord: Any, axis: tuple[int, ...] | None, keepdims: bool) -> Array:
     size = np.abs(x)
-    if ord in ("euclidean", "fro", 2):
-        made = np.sqrt(np.sum(size * size, over, keepdims=keep))
-    elif ord == 1:
-        made = np.sum(size, over, keepdims=keep)
-    elif ord in (np.inf, "inf"):
-        made = np.max(size, over, keepdims=keep)
-    else:
-        made = np.sum(size**ord, over, keepdims=keep) ** (1 / ord)
-    return as_tensor(np.asarray(made, x.dtype))
+    matrix = axis is not None and len(axis) == 2
+    if ord == "euclidean" or (ord == "fro" and matrix) or (ord == 2 and not matrix):
+        return np.asarray(np.sqrt(np.sum(size * size, axis, size.dtype, keepdims=keepdims))).astype(x.dtype)
+    if matrix:
+        if ord not in (1, 2, np.inf):
+            raise InvalidArgumentError(f"norm: ord must be 'euclidean', 'fro', 1, 2 or inf for matrices, got {ord!r}")
+        return np.asarray(np.linalg.norm(x, ord, axis, keepdims)).astype(size.dtype)
+    if not isinstance(ord, (int, float)) or ord <= 0:
+        raise InvalidArgumentError(f"norm: ord must be 'euclidean' or a positive number for vectors, got {ord!r}")
+    if ord == np.inf:
+        return np.asarray(np.max(size, axis, keepdims=keepdims))
+    if ord == 1:
+        return np.asarray(np.sum(size, axis, size.dtype, keepdims=keepdims))
+    return np.asarray(np.sum(size**ord, axis, keepdims=keepdims) ** (1 / ord)).astype(size.dtype)
 
 
 def l2_normalize(
@@ -552,10 +649,17 @@ def l2_normalize(
     >>> tf.math.l2_normalize([3.0, 4.0], 0).numpy()
     array([0.6, 0.8], dtype=float32)
     """
-    array = as_tensor(x)._array
-    over = None if (axis is None and dim is None) else tuple(ints(dim if axis is None else axis, "axis"))
-    total = np.sum(array * array, over, keepdims=True)
-    return tensor_of((array * (1 / np.sqrt(np.maximum(total, np.asarray(epsilon, array.dtype))))).astype(array.dtype))
+    given = as_tensor(x)
+    made: Tensor = _l2_normalize(given, axis=_axes(dim if axis is None else axis, given.ndim), epsilon=epsilon)
+    return made
+
+
+@op("L2Normalize", INEXACT)
+def _l2_normalize(x: Array, axis: tuple[int, ...] | None, epsilon: float) -> Array:
+    size = np.abs(x) if x.dtype.kind == "c" else x
+    total = np.sum(size * size, axis, keepdims=True)
+    made: Array = (x * (1 / np.sqrt(np.maximum(total, np.asarray(epsilon, size.dtype))))).astype(x.dtype)
+    return made
 
 
 def softmax(logits: object, axis: int | None = None, name: str | None = None) -> Tensor:
@@ -565,7 +669,7 @@ def softmax(logits: object, axis: int | None = None, name: str | None = None) ->
     >>> tf.nn.softmax([0.0, 0.0]).numpy()
     array([0.5, 0.5], dtype=float32)
     """
-    array = as_tensor(logits)._array
+    array = array_of(logits, FLOATS, "Softmax")
     at = axis_of(-1 if axis is None else axis, array.ndim)
     wide = array.astype(np.float64)
     odds = np.exp(wide - np.max(wide, at, keepdims=True, initial=-np.inf))
@@ -585,56 +689,86 @@ def _axes(axis: object, rank: int) -> tuple[int, ...] | None:
 
 
 def _reduction(
-    name: str, kernel: Callable[..., Any], kinds: str, segments: Callable[..., Any], *doc: str
-) -> Callable[..., Any]:
+    name: str, kernel: Callable[..., Any], kinds: str, ragged: Callable[..., Any] | None, *doc: str
+) -> Reduction:
+    """A reduction of dimensions; `ragged` does it for ragged tensors, where TensorFlow has it."""
     made = Op(name, kernel, kinds)
 
     def function(
         input_tensor: object, axis: object = None, keepdims: bool | None = False, name: str | None = None
     ) -> Any:
-        if isinstance(input_tensor, RaggedTensor):
-            return _ragged_reduction(input_tensor, axis, bool(keepdims), function, segments)
+        if isinstance(input_tensor, RaggedTensor) and ragged is not None:
+            return ragged(function, input_tensor, _axes(axis, len(input_tensor._value.shape)), bool(keepdims))
         given = _as_bool(input_tensor) if kinds == "b" else as_tensor(input_tensor)
         return made(given, axis=_axes(axis, given.ndim), keepdims=bool(keepdims))
 
     return documented(function, *doc)
 
 
-def _ragged_reduction(
-    value: RaggedTensor, axis: object, keepdims: bool, function: Callable[..., Any], segments: Callable[..., Any]
-) -> Any:
-    rank = len(value._value.shape)
-    over = _axes(axis, rank)
-    if over is None:
-        flat = value.flat_values
-        return function(
-            cast(flat, types.float64) if segments is _mean_segments and flat.dtype.is_integer else flat, None, keepdims
-        )
-    if len(over) > 1:
-        made: Any = value
-        for a in sorted(over, reverse=True):
-            made = (
-                _ragged_reduction(made, a, keepdims, function, segments)
-                if isinstance(made, RaggedTensor)
-                else function(made, a, keepdims)
-            )
-        return made
-    at = over[0]
-    if at == 0:
-        ids = value._value
-        within = np.arange(int(ids.row_splits[-1])) - np.repeat(ids.row_splits[:-1], np.diff(ids.row_splits))
-        order = np.argsort(within, kind="stable")
-        count = int(within.max(initial=-1)) + 1
-        return tensor_of(segments(np.asarray(ids.values)[order], within[order], count))
-    if at == 1:
-        inner = value._value.values
-        if not isinstance(inner, np.ndarray):
-            raise InvalidArgumentError("a reduction of a ragged dimension that holds ragged ones is not supported")
-        made = tensor_of(segments(inner, value._value.value_rowids(), len(value)))
-        return as_tensor(np.expand_dims(made._array, 1)) if keepdims else made
-    inside = value.values
-    reduced = function(inside, at - 1, keepdims)
-    return value.with_values(reduced)
+Axes = tuple[int, ...] | None
+
+
+def _by_rows(segments: Callable[..., Array]) -> Callable[..., Any]:
+    """The reduction of ragged tensors, by the reduction of segments, and by `function` where they are not ragged."""
+
+    def reduce(function: Callable[..., Any], value: RaggedTensor, over: Axes, keepdims: bool) -> Any:
+        if over is None:
+            made = function(value.flat_values)
+            return reshape(made, [1] * len(value._value.shape)) if keepdims else made
+        found: Any = value
+        for axis in sorted(over, reverse=True):
+            found = along(function, found, axis, keepdims)
+        return found
+
+    def along(function: Callable[..., Any], value: Any, axis: int, keepdims: bool) -> Any:
+        if not isinstance(value, RaggedTensor):
+            return function(value, axis, keepdims)
+        if axis > 1:
+            return value.with_values(along(function, value.values, axis - 1, keepdims))
+        rows = value._value
+        ids = rows.value_rowids() if axis else _within(np.asarray(rows.row_splits))
+        made = _segmented(segments, value.values, ids, len(value) if axis else int(ids.max(initial=-1)) + 1)
+        return expand_dims(made, axis) if keepdims else made
+
+    return reduce
+
+
+def _within(splits: Array) -> Array:
+    """The place of each value within its row."""
+    made: Array = np.arange(int(splits[-1])) - np.repeat(splits[:-1], np.diff(splits))
+    return made
+
+
+def _segmented(segments: Callable[..., Array], values: Any, ids: Array, count: int) -> Any:
+    """The reduction of each segment: of rows, value by value, if the values are ragged."""
+    if not isinstance(values, RaggedTensor):
+        order = np.argsort(ids, kind="stable")
+        return tensor_of(segments(values._array[order], ids[order], count))
+    splits = np.asarray(values._value.row_splits)
+    lengths = np.zeros(count, np.int64)
+    np.maximum.at(lengths, ids, np.diff(splits))
+    begins = np.concatenate([[0], np.cumsum(lengths)])
+    inner = np.repeat(begins[ids], np.diff(splits)) + _within(splits)
+    return RaggedTensor.from_row_splits(_segmented(segments, values.values, inner, int(begins[-1])), begins)
+
+
+def _bools_by_rows(segments: Callable[..., Array]) -> Callable[..., Any]:
+    reduce = _by_rows(segments)
+    return lambda function, value, over, keepdims: reduce(function, cast(value, types.bool), over, keepdims)
+
+
+def _ragged_mean(function: Callable[..., Any], value: RaggedTensor, over: Axes, keepdims: bool) -> Any:
+    ones = value.with_flat_values(tensor_of(np.ones_like(value.flat_values._array)))
+    return truediv(reduce_sum(value, over, keepdims), reduce_sum(ones, over, keepdims))
+
+
+def _ragged_variance(function: Callable[..., Any], value: RaggedTensor, over: Axes, keepdims: bool) -> Any:
+    spread = reduce_mean(square(value), over, keepdims) - square(reduce_mean(value, over, keepdims))
+    return spread._mapped(relu) if isinstance(spread, RaggedTensor) else relu(spread)
+
+
+def _ragged_std(function: Callable[..., Any], value: RaggedTensor, over: Axes, keepdims: bool) -> Any:
+    return sqrt(_ragged_variance(function, value, over, keepdims))
 
 
 def _by_segment(combine: np.ufunc, empty: Callable[[np.dtype[Any]], Any], finish: Any = None) -> Callable[..., Array]:
@@ -659,7 +793,20 @@ def _most(kind: np.dtype[Any]) -> Any:
     return np.inf if kind.kind in FLOATS else np.iinfo(kind).max
 
 
+def _lowest(kind: np.dtype[Any]) -> Any:
+    """The lowest finite value: what TensorFlow's reductions of segments and of rows start from."""
+    return as_dtype(kind).min
+
+
+def _highest(kind: np.dtype[Any]) -> Any:
+    """The highest finite value."""
+    return as_dtype(kind).max
+
+
 def _sum(x: Array, axis: Any, keepdims: bool) -> Any:
+    made = ordered_sum(x, axis)
+    if made is not None:
+        return np.expand_dims(made, tuple(range(x.ndim)) if axis is None else axis) if keepdims else made
     if x.dtype.kind in INTEGERS or x.dtype.itemsize >= 8:
         return np.sum(x, axis, x.dtype, keepdims=keepdims)
     return np.sum(x, axis, np.complex128 if x.dtype.kind == "c" else np.float64, keepdims=keepdims).astype(x.dtype)
@@ -670,11 +817,16 @@ def _mean(x: Array, axis: Any, keepdims: bool) -> Any:
         total = np.sum(x, axis, np.int64 if x.dtype.kind == "i" else np.uint64, keepdims=keepdims)
         count = x.size // builtins.max(np.size(total), 1)
         return np.asarray(np.trunc(total / count) if count else total * 0).astype(x.dtype)
+    made = ordered_sum(x, axis)
+    if made is not None:
+        mean = made / x.dtype.type(x.size // made.size)
+        return np.expand_dims(mean, tuple(range(x.ndim)) if axis is None else axis) if keepdims else mean
     if x.dtype.itemsize >= 8 and x.dtype.kind == "f":
         return np.mean(x, axis, keepdims=keepdims) if x.size else np.sum(x, axis, keepdims=keepdims) / 0
     wide = np.complex128 if x.dtype.kind == "c" else np.float64
     whole = np.sum(x, axis, wide, keepdims=keepdims)
-    return np.asarray(whole / (x.size // builtins.max(np.size(whole), 1))).astype(x.dtype)
+    count = x.size // builtins.max(np.size(whole), 1)
+    return np.asarray(whole / (count or x.dtype.kind == "c")).astype(x.dtype)  # no complex numbers: 0, not NaN
 
 
 def _prod(x: Array, axis: Any, keepdims: bool) -> Any:
@@ -698,17 +850,19 @@ def _any(x: Array, axis: Any, keepdims: bool) -> Any:
 
 
 def _variance(x: Array, axis: Any, keepdims: bool) -> Any:
-    wide = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
-    made = _spread(wide, axis, keepdims)
-    return made.astype(np.float32 if x.dtype == np.complex64 else x.dtype if x.dtype.kind != "c" else np.float64)
+    return _spread(x, axis, keepdims).astype(x.real.dtype)
 
 
 def _std(x: Array, axis: Any, keepdims: bool) -> Any:
-    return np.sqrt(_spread(x.astype(np.float64), axis, keepdims)).astype(x.dtype)
+    return np.sqrt(_spread(x, axis, keepdims)).astype(x.real.dtype)
 
 
 def _spread(x: Array, axis: Any, keepdims: bool) -> Array:
     """The mean of squared distances from the mean: NaN for no values, without NumPy's warning."""
+    if x.dtype in LANES and x.size:
+        distance = x - _mean(x, axis, True)
+        return np.asarray(_mean(distance * distance, axis, keepdims))
+    x = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
     total = np.sum(x, axis, keepdims=True)
     count = x.size // builtins.max(total.size, 1)
     distance = np.abs(x - total / np.float64(count))
@@ -724,7 +878,10 @@ def _logsumexp(x: Array, axis: Any, keepdims: bool) -> Any:
 
 
 def _euclidean(x: Array, axis: Any, keepdims: bool) -> Any:
-    return np.sqrt(np.sum(np.square(x, dtype=np.float64), axis, keepdims=keepdims)).astype(x.dtype)
+    if x.dtype.kind in INTEGERS:  # squares and their sum are of the same dtype, and may overflow
+        return np.sqrt(np.sum(np.square(x), axis, x.dtype, keepdims=keepdims).astype(np.float64)).astype(x.dtype)
+    wide = np.square(np.abs(x), dtype=np.float64)
+    return np.sqrt(np.sum(wide, axis, keepdims=keepdims)).astype(x.dtype)
 
 
 def _zero(_: np.dtype[Any]) -> Any:
@@ -735,18 +892,12 @@ def _one(_: np.dtype[Any]) -> Any:
     return 1
 
 
-def _mean_of(total: Array, sizes: Array) -> Array:
-    with np.errstate(all="ignore"):
-        return (total / sizes).astype(total.dtype if total.dtype.kind in FLOATS else np.float64)
-
-
 _segment_sum = _by_segment(np.add, _zero)
-_mean_segments = _by_segment(np.add, _zero, _mean_of)
 reduce_sum = _reduction(
     "Sum",
     _sum,
     NUMBERS,
-    _segment_sum,
+    _by_rows(_segment_sum),
     "The sum.",
     ">>> tf.reduce_sum([[1, 2], [3, 4]], 1).numpy()",
     "array([3, 7], dtype=int32)",
@@ -755,7 +906,7 @@ reduce_mean = _reduction(
     "Mean",
     _mean,
     NUMBERS,
-    _mean_segments,
+    _ragged_mean,
     "The mean; that of integers is an integer.",
     ">>> tf.reduce_mean([1.0, 2.0]).numpy()",
     "np.float32(1.5)",
@@ -764,7 +915,7 @@ reduce_prod = _reduction(
     "Prod",
     _prod,
     NUMBERS,
-    _by_segment(np.multiply, _one),
+    _by_rows(_by_segment(np.multiply, _one)),
     "The product.",
     ">>> tf.reduce_prod([2, 3]).numpy()",
     "np.int32(6)",
@@ -773,7 +924,7 @@ reduce_max = _reduction(
     "Max",
     _max,
     REALS,
-    _by_segment(np.maximum, _least),
+    _by_rows(_by_segment(np.maximum, _lowest)),
     "The largest value.",
     ">>> tf.reduce_max([2, 3]).numpy()",
     "np.int32(3)",
@@ -782,7 +933,7 @@ reduce_min = _reduction(
     "Min",
     _min,
     REALS,
-    _by_segment(np.minimum, _most),
+    _by_rows(_by_segment(np.minimum, _highest)),
     "The smallest value.",
     ">>> tf.reduce_min([2, 3]).numpy()",
     "np.int32(2)",
@@ -791,7 +942,7 @@ reduce_all = _reduction(
     "All",
     _all,
     "b",
-    _by_segment(np.logical_and, _one),
+    _bools_by_rows(_by_segment(np.logical_and, _one)),
     "Whether all are true.",
     ">>> tf.reduce_all([True, False]).numpy()",
     "np.False_",
@@ -800,7 +951,7 @@ reduce_any = _reduction(
     "Any",
     _any,
     "b",
-    _by_segment(np.logical_or, _zero),
+    _bools_by_rows(_by_segment(np.logical_or, _zero)),
     "Whether any is true.",
     ">>> tf.reduce_any([True, False]).numpy()",
     "np.True_",
@@ -809,7 +960,7 @@ reduce_variance = _reduction(
     "Variance",
     _variance,
     INEXACT,
-    _segment_sum,
+    _ragged_variance,
     "The variance.",
     ">>> tf.math.reduce_variance([1.0, 3.0]).numpy()",
     "np.float32(1.0)",
@@ -817,8 +968,8 @@ reduce_variance = _reduction(
 reduce_std = _reduction(
     "Std",
     _std,
-    FLOATS,
-    _segment_sum,
+    INEXACT,
+    _ragged_std,
     "The standard deviation.",
     ">>> tf.math.reduce_std([1.0, 3.0]).numpy()",
     "np.float32(1.0)",
@@ -827,7 +978,7 @@ reduce_logsumexp = _reduction(
     "LogSumExp",
     _logsumexp,
     INEXACT,
-    _segment_sum,
+    None,
     "log(sum(exp(x))).",
     ">>> tf.reduce_logsumexp([0.0]).numpy()",
     "np.float32(0.0)",
@@ -836,7 +987,7 @@ reduce_euclidean_norm = _reduction(
     "EuclideanNorm",
     _euclidean,
     NUMBERS,
-    _segment_sum,
+    None,
     "sqrt(sum(x * x)).",
     ">>> tf.math.reduce_euclidean_norm([3.0, 4.0]).numpy()",
     "np.float32(5.0)",
@@ -870,7 +1021,7 @@ def argmax(input: object, axis: object = None, output_type: Any = types.int64, n
     return made
 
 
-@op("ArgMax", NUMBERS + "b")
+@op("ArgMax", REALS + "b")
 def _argmax(x: Array, axis: int, dtype: np.dtype[Any]) -> Array:
     at = axis_of(axis, x.ndim)
     if not x.shape[at]:
@@ -893,7 +1044,7 @@ def argmin(input: object, axis: object = None, output_type: Any = types.int64, n
     return made
 
 
-@op("ArgMin", NUMBERS + "b")
+@op("ArgMin", REALS + "b")
 def _argmin(x: Array, axis: int, dtype: np.dtype[Any]) -> Array:
     at = axis_of(axis, x.ndim)
     if not x.shape[at]:
@@ -951,7 +1102,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise InvalidArgumentError("add_n takes a list of at least one tensor")
-    arrays = [t._array for t in matched(*inputs)]
+    arrays = [t._array for t in matched(*map(as_tensor, inputs))]
     if len({a.shape for a in arrays}) > 1:
         raise InvalidArgumentError(f"add_n: shapes must be equal, got {[a.shape for a in arrays]}")
     total = arrays[0]
@@ -961,7 +1112,12 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
 
 
 def accumulate_n(inputs: Any, shape: object = None, tensor_dtype: object = None, name: str | None = None) -> Tensor:
-    """The same as `add_n`."""
+    """The same as `add_n`.
+
+    >>> import feedline.tf as tf
+    >>> tf.math.accumulate_n([tf.constant([1, 2]), tf.constant([3, 4])]).numpy().tolist()
+    [4, 6]
+    """
     return add_n(inputs)
 
 
@@ -974,7 +1130,7 @@ def top_k(
     >>> [t.numpy().tolist() for t in tf.math.top_k([1, 3, 2], 2)]
     [[3, 2], [1, 2]]
     """
-    array, count = as_tensor(input)._array, integer(k, "k")
+    array, count = array_of(input, REALS, "TopKV2"), integer(k, "k")
     if not array.ndim or not 0 <= count <= array.shape[-1]:
         raise InvalidArgumentError(f"input must have at least k columns: {array.shape} and k={count}")
     order = array.shape[-1] - 1 - np.flip(np.argsort(np.flip(array, -1), -1, kind="stable"), -1)
@@ -990,8 +1146,16 @@ def in_top_k(targets: object, predictions: object, k: object, name: str | None =
     array([ True])
     """
     wanted, scores = as_tensor(targets)._array, as_tensor(predictions)._array
-    own = np.take_along_axis(scores, wanted[:, None].astype(np.int64), 1)
-    return tensor_of((scores > own).sum(1) < integer(k, "k"))
+    if wanted.ndim != 1 or scores.ndim != 2 or len(wanted) != len(scores):
+        raise InvalidArgumentError(f"in_top_k: targets of shape {wanted.shape} do not fit predictions {scores.shape}")
+    place = wanted[:, None].astype(np.int64)
+    known = (place >= 0) & (place < scores.shape[1])
+    own = (
+        np.take_along_axis(scores, np.where(known, place, 0), 1) if scores.size else np.zeros_like(place, scores.dtype)
+    )
+    finite = np.isfinite(own) & known if scores.dtype.kind == "f" else known
+    judged = finite[:, 0] & ~(~np.isfinite(scores)).any(1)
+    return tensor_of(judged & ((scores > own).sum(1) < integer(k, "k")))
 
 
 def bincount(
@@ -1012,8 +1176,11 @@ def bincount(
     """
     array = as_tensor(arr)._array
     array = array if array.size else array.astype(np.int32)
-    if array.dtype.kind not in INTEGERS or (array.size and array.min() < 0):
+    if array.dtype not in (np.int32, np.int64):
+        raise InvalidTypeError(f"bincount takes int32 and int64, not {array.dtype}; use tf.cast")
+    if array.size and array.min() < 0:
         raise InvalidArgumentError("bincount takes integers of 0 or more")
+    array = array.astype(np.int64)
     size = int(array.max(initial=-1)) + 1
     size = builtins.max(size, 0 if minlength is None else integer(minlength, "minlength"))
     size = size if maxlength is None else builtins.min(size, integer(maxlength, "maxlength"))
@@ -1025,7 +1192,7 @@ def bincount(
         found = np.bincount(row[keep], None if heavy is None else heavy[keep], size)
         return (found > 0 if binary_output else found).astype(kind)
 
-    if axis is None or integer(axis, "axis") == 0:
+    if axis is None or integer(axis, "axis") == 0 or array.ndim < 2:
         return tensor_of(counted(array.ravel(), None if by is None else by.ravel()))
     rows = [counted(row, None if by is None else by[i]) for i, row in enumerate(array)]
     return tensor_of(np.stack(rows) if rows else np.zeros((0, size), kind))
@@ -1048,7 +1215,7 @@ def histogram_fixed_width(
 def histogram_fixed_width_bins(
     values: object, value_range: object, nbins: object = 100, dtype: Any = types.int32, name: str | None = None
 ) -> Tensor:
-    """The bin of each value.
+    """The bin of each value, an int32 whatever `dtype` is.
 
     >>> import feedline.tf as tf
     >>> tf.histogram_fixed_width_bins([-1.0, 0.5, 4.9], [0.0, 5.0], 5).numpy()
@@ -1063,7 +1230,7 @@ def histogram_fixed_width_bins(
         )
     width = np.float64(ends[1] - ends[0]) / count
     place = np.floor((array.astype(np.float64) - np.float64(ends[0])) / width)
-    return tensor_of(np.clip(place, 0, count - 1).astype(as_dtype(dtype).dtype))
+    return as_tensor(np.clip(place, 0, count - 1).astype(np.int32))
 
 
 def confusion_matrix(
@@ -1086,6 +1253,8 @@ def confusion_matrix(
         if num_classes is None
         else integer(num_classes, "num_classes")
     )
+    if ((x < 0) | (x >= size)).any() or ((y < 0) | (y >= size)).any():
+        raise InvalidArgumentError(f"confusion_matrix: labels and predictions must be below num_classes, {size}")
     out = np.zeros((size, size), as_dtype(dtype).dtype)
     np.add.at(out, (x, y), 1 if weights is None else as_tensor(weights)._array)
     return tensor_of(out)
@@ -1094,29 +1263,51 @@ def confusion_matrix(
 # Segments
 
 
-def _segments(name: str, reduce: Callable[..., Array], ordered: bool, *doc: str) -> Callable[..., Any]:
-    def function(data: object, segment_ids: object, *args: object, **kwargs: object) -> Tensor:
-        values, ids = as_tensor(data)._array, as_tensor(segment_ids)._array
-        if not ordered:
-            count = integer(args[0] if args else kwargs["num_segments"], "num_segments")
-            if values.shape[: ids.ndim] != ids.shape:
-                raise InvalidArgumentError(f"{name}: ids of shape {ids.shape} do not fit data of shape {values.shape}")
-            values, ids = values.reshape(-1, *values.shape[ids.ndim :]), ids.reshape(-1)
-            keep = ids >= 0
-            values, ids = values[keep], ids[keep]
-        else:
-            count = int(ids[-1]) + 1 if ids.size else 0
-            if ids.size and (np.diff(ids) < 0).any():
-                raise InvalidArgumentError(f"{name}: segment ids are not increasing")
-        if ids.ndim != 1 or len(ids) != len(values):
-            raise InvalidArgumentError(
-                f"{name}: segment_ids of shape {ids.shape} do not fit data of shape {values.shape}"
-            )
+def _segments(name: str, reduce: Callable[..., Array], *doc: str) -> SegmentReduction:
+    """A reduction of segments that follow each other."""
+
+    def function(data: object, segment_ids: object, name: str | None = None) -> Tensor:
+        values, ids = as_tensor(data)._array, _segment_ids(segment_ids)
+        if ids.ndim != 1 or values.ndim < 1 or len(ids) != len(values):
+            raise _no_fit(ids, values)
+        if ids.size and ((np.diff(ids) < 0).any() or ids[0] < 0):
+            raise InvalidArgumentError(f"{kind}: segment ids must be 0 or more, and not decrease")
+        return tensor_of(reduce(values, ids, int(ids[-1]) + 1 if ids.size else 0))
+
+    kind = name
+    return documented(function, *doc)
+
+
+def _unsorted_segments(name: str, reduce: Callable[..., Array], *doc: str) -> UnsortedSegmentReduction:
+    """A reduction of segments whose values are anywhere."""
+
+    def function(data: object, segment_ids: object, num_segments: object, name: str | None = None) -> Tensor:
+        values, ids = as_tensor(data)._array, _segment_ids(segment_ids)
+        count = integer(num_segments, "num_segments")
+        if values.shape[: ids.ndim] != ids.shape:
+            raise _no_fit(ids, values)
+        if count < 0:
+            raise InvalidArgumentError(f"{kind}: num_segments must be 0 or more, got {count}")
+        inner = values.shape[ids.ndim :]
+        keep = ids.reshape(-1) >= 0
+        values, ids = values.reshape(ids.size, *inner)[keep], ids.reshape(-1)[keep]
         if ids.size and ids.max() >= count:
-            raise InvalidArgumentError(f"{name}: segment id {ids.max()} is out of range [0, {count})")
+            raise InvalidArgumentError(f"{kind}: segment id {ids.max()} is out of range [0, {count})")
         return tensor_of(reduce(values, ids, count))
 
+    kind = name
     return documented(function, *doc)
+
+
+def _segment_ids(given: object) -> Array:
+    ids = as_tensor(given)._array
+    if ids.dtype.kind not in INTEGERS and ids.size:
+        raise InvalidTypeError(f"segment ids must be integers, got {ids.dtype}")
+    return ids.astype(np.int64)
+
+
+def _no_fit(ids: Array, values: Array) -> Exception:
+    return InvalidArgumentError(f"segment_ids of shape {ids.shape} do not fit data of shape {values.shape}")
 
 
 def _or_zero(reduce: Callable[..., Array]) -> Callable[..., Array]:
@@ -1134,13 +1325,12 @@ _segment_mean = _or_zero(_by_segment(np.add, _zero, lambda t, s: (t / np.maximum
 
 
 def _unsorted_mean(values: Array, ids: Array, count: int) -> Array:
-    return _segment_mean(values if values.dtype.kind in INEXACT else values.astype(np.float64), ids, count)
+    return _segment_mean(values.astype(arithmetic.division_type(values.dtype), copy=False), ids, count)
 
 
 segment_sum = _segments(
     "segment_sum",
     _segment_sum,
-    True,
     "The sum of each segment.",
     ">>> tf.math.segment_sum([1, 2, 3], [0, 0, 1]).numpy()",
     "array([3, 3], dtype=int32)",
@@ -1148,7 +1338,6 @@ segment_sum = _segments(
 segment_mean = _segments(
     "segment_mean",
     _segment_mean,
-    True,
     "The mean of each segment.",
     ">>> tf.math.segment_mean([1.0, 2.0], [0, 0]).numpy()",
     "array([1.5], dtype=float32)",
@@ -1156,7 +1345,6 @@ segment_mean = _segments(
 segment_max = _segments(
     "segment_max",
     _or_zero(_by_segment(np.maximum, _least)),
-    True,
     "The largest value of each segment.",
     ">>> tf.math.segment_max([1, 2], [0, 0]).numpy()",
     "array([2], dtype=int32)",
@@ -1164,7 +1352,6 @@ segment_max = _segments(
 segment_min = _segments(
     "segment_min",
     _or_zero(_by_segment(np.minimum, _most)),
-    True,
     "The smallest value of each segment.",
     ">>> tf.math.segment_min([1, 2], [0, 0]).numpy()",
     "array([1], dtype=int32)",
@@ -1172,47 +1359,41 @@ segment_min = _segments(
 segment_prod = _segments(
     "segment_prod",
     _by_segment(np.multiply, _one),
-    True,
     "The product of each segment.",
     ">>> tf.math.segment_prod([2, 3], [0, 0]).numpy()",
     "array([6], dtype=int32)",
 )
-unsorted_segment_sum = _segments(
+unsorted_segment_sum = _unsorted_segments(
     "unsorted_segment_sum",
     _segment_sum,
-    False,
     "The sum of each segment; ids in any order.",
     ">>> tf.math.unsorted_segment_sum([1, 2, 3], [1, 0, 1], 2).numpy()",
     "array([2, 4], dtype=int32)",
 )
-unsorted_segment_mean = _segments(
+unsorted_segment_mean = _unsorted_segments(
     "unsorted_segment_mean",
     _unsorted_mean,
-    False,
     "The mean of each segment; ids in any order.",
     ">>> tf.math.unsorted_segment_mean([1.0, 2.0], [0, 0], 1).numpy()",
     "array([1.5], dtype=float32)",
 )
-unsorted_segment_max = _segments(
+unsorted_segment_max = _unsorted_segments(
     "unsorted_segment_max",
-    _by_segment(np.maximum, lambda k: np.finfo(k).min if k.kind == "f" else np.iinfo(k).min),
-    False,
+    _by_segment(np.maximum, _lowest),
     "The largest value of each segment; ids in any order.",
     ">>> tf.math.unsorted_segment_max([1, 2], [0, 0], 1).numpy()",
     "array([2], dtype=int32)",
 )
-unsorted_segment_min = _segments(
+unsorted_segment_min = _unsorted_segments(
     "unsorted_segment_min",
-    _by_segment(np.minimum, lambda k: np.finfo(k).max if k.kind == "f" else np.iinfo(k).max),
-    False,
+    _by_segment(np.minimum, _highest),
     "The smallest value of each segment; ids in any order.",
     ">>> tf.math.unsorted_segment_min([1, 2], [0, 0], 1).numpy()",
     "array([1], dtype=int32)",
 )
-unsorted_segment_prod = _segments(
+unsorted_segment_prod = _unsorted_segments(
     "unsorted_segment_prod",
     _by_segment(np.multiply, _one),
-    False,
     "The product of each segment; ids in any order.",
     ">>> tf.math.unsorted_segment_prod([2, 3], [0, 0], 1).numpy()",
     "array([6], dtype=int32)",
@@ -1228,9 +1409,22 @@ def moments(
     >>> [t.numpy().item() for t in tf.nn.moments([1.0, 3.0], [0])]
     [2.0, 1.0]
     """
-    return reduce_mean(x, axes, keepdims), reduce_variance(x, axes, keepdims)
+    given = as_tensor(x)
+    if given.dtype.dtype.kind in FLOATS:
+        return reduce_mean(given, axes, keepdims), reduce_variance(given, axes, keepdims)
+    mean = reduce_mean(given, axes, True)
+    variance = reduce_mean(squared_difference(given, mean), axes, keepdims)
+    return reduce_mean(given, axes, keepdims), variance
 
 
+@overload
+def scalar_mul(scalar: object, x: TensorLike, name: str | None = None) -> Tensor: ...
+@overload
+def scalar_mul(scalar: object, x: RaggedTensor, name: str | None = None) -> RaggedTensor: ...
+@overload
+def scalar_mul(scalar: object, x: SparseTensor, name: str | None = None) -> SparseTensor: ...
+@overload
+def scalar_mul(scalar: object, x: object, name: str | None = None) -> Any: ...
 def scalar_mul(scalar: object, x: object, name: str | None = None) -> Any:
     """A tensor times a number.
 
@@ -1238,7 +1432,11 @@ def scalar_mul(scalar: object, x: object, name: str | None = None) -> Any:
     >>> tf.math.scalar_mul(2, [1, 2]).numpy()
     array([2, 4], dtype=int32)
     """
-    return multiply(scalar, x)
+    given = operand(x)
+    factor = as_tensor(scalar, None if isinstance(scalar, TensorBase) else given.dtype)
+    if factor.ndim:
+        raise InvalidArgumentError(f"scalar_mul: the scalar has the shape {factor.shape}")
+    return multiply(factor, given)
 
 
 def zero_fraction(value: object, name: str | None = None) -> Tensor:
@@ -1253,7 +1451,7 @@ def zero_fraction(value: object, name: str | None = None) -> Tensor:
 
 
 def to_type(dtype: Any) -> Callable[..., Any]:
-    """TensorFlow 1's `to_float` and the like."""
+    """A cast to one dtype, such as TensorFlow 1's `to_float`."""
 
     def function(x: object, name: str = "Cast") -> Any:
         return cast(x, dtype)
@@ -1274,13 +1472,20 @@ def polyval(coeffs: list[object], x: object, name: str | None = None) -> Any:
     >>> tf.math.polyval([2.0, 1.0], 3.0).numpy()
     np.float32(7.0)
     """
+    if not isinstance(coeffs, list):
+        raise InvalidArgumentError(f"polyval: coeffs must be a list, got {type(coeffs).__name__}")
     given = as_tensor(x)
-    total: Any = tensor_of(np.zeros_like(given._array))
-    for c in coeffs:
-        total = total * given + c
+    if not coeffs:
+        return tensor_of(np.zeros_like(given._array))
+    total: Any = as_tensor(coeffs[0])
+    for c in coeffs[1:]:
+        total = as_tensor(c) + total * given
     return total
 
 
 def rank_of(value: TensorBase) -> Tensor:
     """The number of dimensions."""
     return as_tensor(shape(value).shape[0], np.int32)
+
+
+own_functions(globals())

@@ -11,14 +11,14 @@ from feedline.tf.ragged_ops import RaggedTensor
 from feedline.tf.sparse_ops import SparseTensor
 
 
-def is_nested(structure: object) -> bool:
+def is_nested(seq: object) -> bool:
     """Whether a value is a list, tuple, dict or the like.
 
     >>> import feedline.tf as tf
     >>> tf.nest.is_nested([1]), tf.nest.is_nested("a")
     (True, False)
     """
-    return isinstance(structure, (list, tuple, Mapping)) or _is_data(structure)
+    return isinstance(seq, (list, tuple, Mapping)) or _is_data(seq)
 
 
 def _is_data(structure: object) -> bool:

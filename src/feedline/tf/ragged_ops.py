@@ -10,11 +10,12 @@ import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError, OutOfRangeError
 from feedline.structure import ragged as _ragged
+from feedline.structure.dense import Array
 from feedline.structure.ragged import RaggedTensor as RaggedValue
 from feedline.structure.spec import RaggedTensorSpec, TensorShape, register_spec_of
 from feedline.structure.types import DType, as_dtype
 from feedline.structure.values import register_leaf
-from feedline.tf.tensor import Composite, Tensor, TensorBase, as_tensor, ints, tensor_of
+from feedline.tf.tensor import Composite, Tensor, TensorBase, as_tensor, equal, ints, not_equal, tensor_of
 
 
 def value_of(value: object) -> Any:
@@ -37,7 +38,7 @@ def tensor_from(value: Any) -> Any:
     return as_tensor(value)
 
 
-class RaggedTensor(Composite):
+class RaggedTensor(Composite["RaggedTensor"]):
     """A tensor whose rows may differ in length. Made by `tf.ragged.constant` and the `from_...` methods.
 
     >>> import feedline.tf as tf
@@ -334,13 +335,9 @@ class RaggedTensor(Composite):
         return tensor_from(found)
 
     def __eq__(self, other: object) -> Any:
-        from feedline.tf.tensor import equal
-
         return equal.function(self, other)
 
     def __ne__(self, other: object) -> Any:
-        from feedline.tf.tensor import not_equal
-
         return not_equal.function(self, other)
 
     def __hash__(self) -> int:
@@ -363,18 +360,28 @@ class RaggedTensor(Composite):
                 raise InvalidArgumentError(f"ragged operands must have the same row lengths, got {self} and {other}")
             return other.flat_values
         other = as_tensor(other, like=self._value.dtype)
-        array, flat = other._array, self._value.flat_values
-        if array.ndim < flat.ndim:
+        array, value = other._array, self._value
+        if array.ndim < value.flat_values.ndim:
             return other
-        if array.ndim == len(self._value.shape) and all(d == 1 for d in array.shape[1 : self.ragged_rank + 1]):
-            rows = array.reshape(array.shape[0], *array.shape[self.ragged_rank + 1 :])
-            rows = np.broadcast_to(rows, (len(self._value), *rows.shape[1:]))
-            for splits in self._value.nested_row_splits:
-                rows = np.repeat(rows, np.diff(splits), axis=0)
-            return tensor_of(rows)
-        raise InvalidArgumentError(
-            f"a tensor of shape {array.shape} cannot be broadcast to the ragged shape {self.shape}"
-        )
+        rank, outer = len(value.shape), value.ragged_rank + 1
+        array = array.reshape((1,) * (rank - array.ndim) + array.shape)
+        lengths = [np.array([len(value)]), *(np.diff(splits) for splits in value.nested_row_splits)]
+        repeated = False  # as in TensorFlow, rows that repeat an outer one are not cut further
+        fits = array.ndim <= rank
+        for d, n in zip(array.shape, lengths, strict=False):
+            fits = fits and (d == 1 or not (repeated or (n != d).any()))
+            repeated = repeated or (d == 1 and bool((n != 1).any()))
+        if not fits:
+            raise InvalidArgumentError(
+                f"a tensor of shape {other._array.shape} cannot be broadcast to the ragged shape {self.shape}, of rows "
+                f"{self}"
+            )
+        places: list[Array] = []
+        for size, counts in zip(array.shape, lengths, strict=False):
+            total = int(counts.sum())
+            inside = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+            places = [*(np.repeat(p, counts) for p in places), inside if size != 1 else np.zeros(total, np.intp)]
+        return tensor_of(array[tuple(places)].reshape(-1, *array.shape[outer:]))
 
 
 def _wrapped(value: RaggedValue) -> RaggedTensor:
@@ -419,7 +426,7 @@ def _leaf_of(value: object) -> Any:
 
 @register_spec_of
 def _spec_of(value: object) -> Any:
-    if not isinstance(value, RaggedTensor):
+    if type(value) is not RaggedTensor:
         return None
     return RaggedTensorSpec(value._value.shape, value.dtype, value.ragged_rank, value._value.row_splits.dtype)
 
@@ -543,7 +550,7 @@ def segment_ids_to_row_splits(
     ids = _splits(segment_ids)
     count = (int(ids.max()) + 1 if ids.size else 0) if num_segments is None else int(as_tensor(num_segments))
     kind = ids.dtype if out_type is None else as_dtype(out_type).dtype
-    return tensor_of(np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=count))]).astype(kind))
+    return tensor_of(np.concatenate([[0], np.cumsum(np.bincount(ids[ids < count], minlength=count))]).astype(kind))
 
 
 def as_ragged(value: object, what: str) -> RaggedTensor:

@@ -8,24 +8,29 @@ from __future__ import annotations
 
 import functools
 import math
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError
+from feedline import kernels
+from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError, UnimplementedError
 from feedline.random import philox, seeds
 from feedline.random.element import element_rng
 from feedline.random.index_shuffle import index_shuffle as _index_shuffle
+from feedline.random.index_shuffle import permute
 from feedline.random.sampling import MIX_KEY
 from feedline.structure import types
 from feedline.structure.dense import Array
 from feedline.structure.types import as_dtype
 from feedline.tf.tensor import Tensor, as_tensor, integer, ints, tensor_of
+from feedline.tf.tracing.graph import per_element
+from feedline.tf.tracing.symbolic import recorded_method
 
 Words = Callable[[int, int], Array]
-"""A stream of random words: n of them from a given one on."""
+"""A stream of random words: a function that returns n words from a given position on."""
 _RESERVED = 256
 """How many blocks of four words a stateful op keeps for each number."""
 
@@ -66,7 +71,7 @@ def _stateful(name: str, seed: object, count: int, dtype: np.dtype[Any]) -> Word
         return from_rng
     first, second = seeds.get_seed(given)
     begin = 0
-    if given is not None or seeds.current_scope() is not None:  # the same op, called again, goes on
+    if given is not None or seeds.current_scope() is not None:  # further calls of the same op continue its stream
         used = _streams.setdefault(seeds._global, {})
         key = name, dtype, first, second
         begin = used.get(key, 0)
@@ -80,8 +85,6 @@ def _stateless(seed: object) -> Words:
     if pair.shape != (2,) or pair.dtype.kind not in "iu":
         raise InvalidArgumentError(f"seed must have shape [2], not {list(pair.shape)}")
     low, high = (int(v) & philox.MASK64 for v in pair)
-    from feedline import kernels
-
     counter = np.array([[low & 0xFFFFFFFF, low >> 32, high & 0xFFFFFFFF, high >> 32]], np.uint32)
     mixed = [int(v) for v in kernels.philox_blocks(counter, np.array([MIX_KEY], np.uint32))[0]]
     key, count = mixed[0] | mixed[1] << 32, mixed[2] | mixed[3] << 32
@@ -154,7 +157,7 @@ def _truncated(words: Words, shape: list[int], dtype: np.dtype[Any]) -> Array:
     out = np.empty((n + per - 1) // per * per, np.float64 if dtype == np.float64 else np.float32)
     for group in range(len(out) // per):
         found: list[Any] = []
-        at = group * _RESERVED * 4
+        at = group * _RESERVED * per
         while len(found) < per:
             drawn = words(at, 32)
             at += 32
@@ -177,7 +180,7 @@ def _uniform(words: Words, shape: object, minval: object, maxval: object, dtype:
         unsigned = np.dtype(np.uint64 if kind.itemsize == 8 else np.uint32)
         span = (high.astype(np.int64) - low.astype(np.int64)).astype(unsigned)
         made = _whole(words, sizes, unsigned) % span
-        return tensor_of((made.astype(np.int64) + low).astype(kind).reshape(sizes))
+        return as_tensor((made.astype(np.int64) + low).astype(kind).reshape(sizes))
     if kind.kind not in "fV":
         raise InvalidTypeError(f"uniform makes floats and integers, not {kind}")
     low = as_tensor(0 if minval is None else minval, kind)._array
@@ -453,7 +456,7 @@ def stateless_shuffle(value: object, seed: object, alg: object = "auto_select", 
 
 
 def index_shuffle(index: object, seed: object, max_index: object) -> Tensor:
-    """The place of an index in a random order that is never written down.
+    """The position of an index in a random permutation, computed without the rest of the permutation.
 
     >>> import feedline.tf as tf
     >>> tf.random.experimental.index_shuffle(0, [5, 9], 10).shape
@@ -464,33 +467,99 @@ def index_shuffle(index: object, seed: object, max_index: object) -> Tensor:
     return as_tensor(np.asarray(found).astype(place._array.dtype))
 
 
-class RandomGenerator:
-    """`tf.random.Generator`: random numbers from a state of its own.
+def random_index_shuffle(
+    index: object, seed: object, max_index: object, rounds: int = 4, name: str | None = None
+) -> Tensor:
+    """As `tf.random.experimental.index_shuffle`, with a seed of three numbers and a number of rounds.
 
     >>> import feedline.tf as tf
-    >>> g = tf.random.Generator.from_seed(3)
-    >>> g.uniform([2]).shape, g.make_seeds(2).shape
-    (fl.TensorShape([2]), fl.TensorShape([2, 2]))
+    >>> tf.random_index_shuffle(3, [1, 2, 3], 9).shape
+    fl.TensorShape([])
+    """
+    place, key, most = as_tensor(index), as_tensor(seed)._array, integer(max_index, "max_index")
+    array = place._array
+    if key.shape != (3,):
+        raise InvalidArgumentError(f"random_index_shuffle: seed must be three numbers, got the shape {key.shape}")
+    if array.size and not 0 <= array.min() <= array.max() <= most:
+        raise InvalidArgumentError(f"random_index_shuffle: index must be from 0 to {most}")
+    if most > np.iinfo(array.dtype).max:
+        raise InvalidArgumentError(
+            f"random_index_shuffle: max_index {most} does not fit {array.dtype}, the type of index"
+        )
+    words = int(key[0]), int(key[1]), int(key[2])
+    found = permute(array.astype(np.int64).ravel(), words, most, rounds)
+    return as_tensor(found.astype(array.dtype).reshape(array.shape))
+
+
+class RandomGenerator:
+    """`tf.random.Generator`: random numbers from a state of its own, by the algorithm Philox. They are TensorFlow's.
+
+    >>> import feedline.tf as tf
+    >>> g = tf.random.Generator.from_seed(1)
+    >>> g.normal([2]).numpy(), g.state.numpy()
+    (array([ 0.43842274, -0.53439844], dtype=float32), array([513,   0,   0]))
     """
 
-    def __init__(self, seed: int) -> None:
-        self._rng = np.random.default_rng(seed % (1 << 64))
+    def __init__(self, copy_from: RandomGenerator | None = None, state: object = None, alg: object = None) -> None:
+        if (copy_from is None) is (state is None):
+            raise ValueError("Generator: give either copy_from, or state and alg")
+        self._state: list[int] = list(copy_from._state) if copy_from is not None else _state_of(state)
+        _check_algorithm(alg)
 
     @classmethod
     def from_seed(cls, seed: object, alg: object = None) -> RandomGenerator:
         """A generator whose numbers depend on the seed."""
-        return cls(int(as_tensor(seed)._array.ravel()[0]))
+        return cls(state=_state_of(seed, seed=True), alg=alg)
+
+    @classmethod
+    def from_state(cls, state: object, alg: object) -> RandomGenerator:
+        """A generator that continues from a state: two numbers that count, and a key."""
+        return cls(state=state, alg=alg)
+
+    @classmethod
+    def from_key_counter(cls, key: object, counter: object, alg: object) -> RandomGenerator:
+        """A generator with a key and a counter."""
+        return cls(state=[*_words_of(counter), *_words_of(key)], alg=alg)
 
     @classmethod
     def from_non_deterministic_state(cls, alg: object = None) -> RandomGenerator:
-        """A generator with a seed from the operating system."""
+        """A generator with a state from the operating system."""
         import os
 
-        return cls(int.from_bytes(os.urandom(8), "big"))
+        return cls(state=[int.from_bytes(os.urandom(8), "big") for _ in range(_STATE_SIZE)], alg=alg)
 
-    def _words(self, start: int, n: int) -> Array:
-        return self._rng.integers(0, 1 << 32, n, np.uint32)
+    @property
+    def state(self) -> Tensor:
+        """The counter and the key."""
+        return tensor_of(np.array(self._state, np.uint64).view(np.int64))
 
+    @property
+    def key(self) -> Tensor:
+        """The last number of the state."""
+        return tensor_of(self.state._array[-1:].reshape(()))
+
+    @property
+    def algorithm(self) -> int:
+        """The number of the algorithm: 1 is Philox."""
+        return 1
+
+    def _drawn(self, shape: object) -> Words:
+        """The words for numbers of a shape. The counter moves on by what TensorFlow reserves for them."""
+        low, high, key = self._skipped(math.prod(ints(shape)))
+        start = low * 4
+        if start < 1 << 61:
+            return lambda at, n: philox.words(key, high, start + at, n)
+        return functools.partial(_words_at, low, high, key)
+
+    def _skipped(self, count: int) -> list[int]:
+        """The state; afterwards the counter is that many numbers further."""
+        with _moving:
+            before = self._state
+            counter = (before[0] | before[1] << 64) + count * _RESERVED
+            self._state = [counter & philox.MASK64, counter >> 64 & philox.MASK64, before[2]]
+        return before
+
+    @recorded_method("Generator.uniform")
     def uniform(
         self,
         shape: object,
@@ -500,12 +569,14 @@ class RandomGenerator:
         name: str | None = None,
     ) -> Tensor:
         """Uniformly distributed numbers."""
-        return _uniform(self._words, shape, minval, maxval, dtype)
+        return _uniform(self._drawn(shape), shape, minval, maxval, dtype)
 
+    @recorded_method("Generator.uniform_full_int")
     def uniform_full_int(self, shape: object, dtype: Any = types.uint64, name: str | None = None) -> Tensor:
         """Integers of the whole range of a dtype."""
-        return tensor_of(_whole(self._words, ints(shape), as_dtype(dtype).dtype))
+        return tensor_of(_whole(self._drawn(shape), ints(shape), as_dtype(dtype).dtype))
 
+    @recorded_method("Generator.normal")
     def normal(
         self,
         shape: object,
@@ -515,8 +586,9 @@ class RandomGenerator:
         name: str | None = None,
     ) -> Tensor:
         """Normally distributed floats."""
-        return _scaled(_normal, self._words, shape, mean, stddev, dtype)
+        return _scaled(_normal, self._drawn(shape), shape, mean, stddev, dtype)
 
+    @recorded_method("Generator.truncated_normal")
     def truncated_normal(
         self,
         shape: object,
@@ -526,19 +598,99 @@ class RandomGenerator:
         name: str | None = None,
     ) -> Tensor:
         """Truncated normally distributed floats."""
-        return _scaled(_truncated, self._words, shape, mean, stddev, dtype)
+        return _scaled(_truncated, self._drawn(shape), shape, mean, stddev, dtype)
 
+    @recorded_method("Generator.make_seeds")
     def make_seeds(self, count: object = 1) -> Tensor:
         """Seeds for stateless functions, one per column."""
-        return tensor_of(_whole(self._words, [2, integer(count, "count")], np.dtype(np.int64)))
+        n = integer(count, "count")
+        made = np.zeros((2, n), np.int64)
+        made[0] = _whole(self._drawn([n]), [n], np.dtype(np.int64))
+        return tensor_of(made)
 
+    @per_element
+    def skip(self, delta: object) -> Tensor:
+        """Advances the state as if that many numbers had been drawn. Returns the state before."""
+        before = self._skipped(integer(delta, "delta"))
+        return tensor_of(np.array(before, np.uint64).view(np.int64))
+
+    @per_element
     def split(self, count: int = 1) -> list[RandomGenerator]:
         """Independent generators."""
-        return [RandomGenerator(int(s)) for s in self._rng.integers(0, 1 << 63, count)]
+        keys = _whole(self._drawn([count]), [count], np.dtype(np.int64))
+        return [RandomGenerator(state=[0, 0, int(key)]) for key in keys]
 
+    def checkpoint_state(self) -> Any:
+        """The state for `tf.train.Checkpoint`."""
+        return list(self._state)
+
+    def restore_checkpoint_state(self, state: Any) -> None:
+        """Continues from a state."""
+        self._state = _state_of(state)
+
+    @per_element
+    def reset(self, state: object) -> None:
+        """Continues from a state."""
+        self._state = _state_of(state)
+
+    @per_element
+    def reset_from_key_counter(self, key: object, counter: object) -> None:
+        """Continues with a key and a counter."""
+        self._state = _state_of([*_words_of(counter), *_words_of(key)])
+
+    @per_element
     def reset_from_seed(self, seed: object) -> None:
         """Starts over from a seed."""
-        self._rng = np.random.default_rng(integer(seed, "seed") % (1 << 64))
+        self._state = _state_of(seed, seed=True)
+
+
+_STATE_SIZE = 3
+_moving = threading.Lock()
+
+
+def _words_of(value: object) -> list[int]:
+    """Integers of 64 bits, given as Python's of any size or as tensors."""
+    flat = value if isinstance(value, (list, tuple)) else [value]
+    return [int(v) & philox.MASK64 for item in flat for v in ([item] if isinstance(item, int) else _flat(item))]
+
+
+def _flat(value: object) -> list[Any]:
+    array = as_tensor(value)._array
+    if array.dtype.kind not in "iu":
+        raise InvalidTypeError(f"a random state is of integers, not {array.dtype}")
+    found: list[Any] = array.ravel().tolist()
+    return found
+
+
+def _state_of(value: object, seed: bool = False) -> list[int]:
+    """A state. A `seed` may be a number of any size, or have fewer numbers: zeros come before them."""
+    if seed and isinstance(value, int):
+        return [value >> 64 * i & philox.MASK64 for i in range(_STATE_SIZE)]
+    words = _words_of(value)
+    if seed:
+        return [0] * (_STATE_SIZE - len(words)) + words[:_STATE_SIZE]
+    if len(words) != _STATE_SIZE:
+        raise InvalidArgumentError(f"the state of a Philox generator has {_STATE_SIZE} numbers, got {len(words)}")
+    return words
+
+
+def _check_algorithm(alg: object) -> None:
+    if alg is None or str(getattr(alg, "name", alg)).lower() in ("philox", "auto_select", "1", "3"):
+        return
+    if str(getattr(alg, "name", alg)).lower() in ("threefry", "2"):
+        raise UnimplementedError("ThreeFry is TensorFlow's on TPUs; use alg='philox'")
+    raise InvalidArgumentError(f"Generator: alg must be 'philox' or 'auto_select', got {alg!r}")
+
+
+def _words_at(low: int, high: int, key: int, start: int, n: int) -> Array:
+    """The words from a counter on; the counter may exceed 64 bits."""
+    first, last = start // 4, -(-(start + n) // 4)
+    lows = np.uint64(low) + np.arange(first, last, dtype=np.uint64)
+    highs = np.where(lows < np.uint64(low), np.uint64((high + 1) & philox.MASK64), np.uint64(high))
+    parts = [lows & np.uint64(0xFFFFFFFF), lows >> np.uint64(32), highs & np.uint64(0xFFFFFFFF), highs >> np.uint64(32)]
+    keys = np.tile(np.array([[key & 0xFFFFFFFF, key >> 32]], np.uint32), (last - first, 1))
+    blocks: Array = kernels.philox_blocks(np.stack(parts, -1).astype(np.uint32), keys)
+    return blocks.ravel()[start - 4 * first :][:n]
 
 
 _generators: list[RandomGenerator] = []

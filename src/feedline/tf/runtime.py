@@ -6,11 +6,14 @@ import contextlib
 import logging as _logging
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from feedline.errors import NotFoundError
 from feedline.io.files import read_file
+from feedline.naming import own_functions
+from feedline.tf.signatures import documented
 
 
 class PhysicalDevice(NamedTuple):
@@ -105,7 +108,13 @@ class Strategy:
 
 
 class OneDevice(Strategy):
-    """A strategy made with arguments, which have no meaning here."""
+    """A strategy made with arguments, which have no meaning here.
+
+    >>> import feedline.tf as tf
+    >>> strategy = tf.distribute.MirroredStrategy()
+    >>> strategy.num_replicas_in_sync
+    1
+    """
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         pass
@@ -149,6 +158,56 @@ def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -
     return found[1] if found[1].startswith("/") or "://" in found[1] else f"{folder}/{found[1]}"
 
 
+def checkpoints_iterator(
+    checkpoint_dir: Any,
+    min_interval_secs: float = 0,
+    timeout: float | None = None,
+    timeout_fn: Callable[[], bool] | None = None,
+) -> Iterator[str]:
+    """Yields the path of the newest checkpoint in a folder, whenever there is a new one, at most every
+    `min_interval_secs` seconds. It ends after `timeout` seconds without one, if `timeout_fn` is None or returns True.
+
+    >>> import tempfile, feedline.tf as tf
+    >>> list(tf.train.checkpoints_iterator(tempfile.mkdtemp(), timeout=0))
+    []
+    """
+    before: str | None = None
+    while True:
+        found = _next_checkpoint(checkpoint_dir, before, timeout)
+        if found is None:
+            if timeout_fn is None or timeout_fn():
+                return
+            continue
+        began, before = time.monotonic(), found
+        yield found
+        time.sleep(max(0.0, began + min_interval_secs - time.monotonic()))
+
+
+def _next_checkpoint(folder: Any, before: str | None, timeout: float | None) -> str | None:
+    """The newest checkpoint once it is another than `before`; None if there is none within `timeout` seconds."""
+    end = None if timeout is None else time.monotonic() + timeout
+    while True:
+        found = latest_checkpoint(folder)
+        if found is not None and found != before:
+            return found
+        if end is not None and time.monotonic() + 1 > end:
+            return None
+        time.sleep(1)
+
+
+class ModeKeys:
+    """The modes of an input function: `TRAIN`, `EVAL` and `PREDICT`.
+
+    >>> import feedline.tf as tf
+    >>> tf.estimator.ModeKeys.EVAL
+    'eval'
+    """
+
+    TRAIN = "train"
+    EVAL = "eval"
+    PREDICT = "infer"
+
+
 _strategy = Strategy()
 
 
@@ -182,47 +241,104 @@ def get_logger() -> _logging.Logger:
     return _logging.getLogger("tensorflow")
 
 
-def _logged(level: int) -> Callable[..., None]:
-    def log(message: object, *args: object, **kwargs: Any) -> None:
-        get_logger().log(level, message, *args, **kwargs)
-
-    log.__doc__ = f"Logs a message with the level {_logging.getLevelName(level)}."
-    return log
+_OF_CALLER: dict[str, Any] = {"stacklevel": 2}
+"""A message's line is that of the caller."""
 
 
-debug, info, warning, warn = (_logged(getattr(_logging, name)) for name in ("DEBUG", "INFO", "WARNING", "WARNING"))
-error, fatal = _logged(_logging.ERROR), _logged(_logging.CRITICAL)
+def _logged(name: str, level: int) -> Callable[..., None]:
+    def logged(msg: object, *args: object, **kwargs: Any) -> None:
+        get_logger().log(level, msg, *args, **_OF_CALLER | kwargs)
+
+    text = f"Logs a message with the level {_logging.getLevelName(level)}."
+    return documented(logged, text, f'>>> tf.compat.v1.logging.{name}("step %d", 3)')
+
+
+debug, info = _logged("debug", _logging.DEBUG), _logged("info", _logging.INFO)
+warning, warn = _logged("warning", _logging.WARNING), _logged("warn", _logging.WARNING)
+error, fatal = _logged("error", _logging.ERROR), _logged("fatal", _logging.CRITICAL)
 DEBUG, INFO, WARN, ERROR, FATAL = _logging.DEBUG, _logging.INFO, _logging.WARNING, _logging.ERROR, _logging.CRITICAL
 
 
-def set_verbosity(level: int) -> None:
+def log(level: int, msg: object, *args: object, **kwargs: Any) -> None:
+    """Logs a message with a level.
+
+    >>> import feedline.tf as tf
+    >>> tf.compat.v1.logging.log(tf.compat.v1.logging.DEBUG, "step %d", 3)
+    """
+    get_logger().log(level, msg, *args, **_OF_CALLER | kwargs)
+
+
+def log_if(level: int, msg: object, condition: object, *args: object) -> None:
+    """Logs a message if a condition holds.
+
+    >>> import feedline.tf as tf
+    >>> tf.compat.v1.logging.log_if(tf.compat.v1.logging.INFO, "step %d", False, 3)
+    """
+    if condition:
+        get_logger().log(level, msg, *args, **_OF_CALLER)
+
+
+def vlog(level: int, msg: object, *args: object, **kwargs: Any) -> None:
+    """Logs a message with a level.
+
+    >>> import feedline.tf as tf
+    >>> tf.compat.v1.logging.vlog(tf.compat.v1.logging.DEBUG, "step %d", 3)
+    """
+    get_logger().log(level, msg, *args, **_OF_CALLER | kwargs)
+
+
+def flush() -> None:
+    """Does nothing: messages are not buffered.
+
+    >>> import feedline.tf as tf
+    >>> tf.compat.v1.logging.flush()
+    """
+
+
+def set_verbosity(v: int) -> None:
     """Sets the level of the logger.
 
     >>> import feedline.tf as tf
     >>> tf.compat.v1.logging.set_verbosity(tf.compat.v1.logging.ERROR)
     """
-    get_logger().setLevel(level)
+    get_logger().setLevel(v)
 
 
 def get_verbosity() -> int:
-    """The level of the logger."""
+    """The level of the logger.
+
+    >>> import feedline.tf as tf
+    >>> tf.compat.v1.logging.set_verbosity(tf.compat.v1.logging.WARN)
+    >>> tf.compat.v1.logging.get_verbosity() == tf.compat.v1.logging.WARN
+    True
+    """
     return get_logger().getEffectiveLevel()
 
 
-def log_every_n(level: int, message: str, n: int, *args: object) -> None:
-    """Logs every n-th call with the same message."""
+def log_every_n(level: int, msg: str, n: int, *args: object) -> None:
+    """Logs every n-th call with the same message.
+
+    >>> import feedline.tf as tf
+    >>> for step in range(4):
+    ...     tf.compat.v1.logging.log_every_n(tf.compat.v1.logging.DEBUG, "step %d", 2, step)
+    """
     with _lock:
-        count = _counts[message] = _counts.get(message, -1) + 1
+        count = _counts[msg] = _counts.get(msg, -1) + 1
     if count % n == 0:
-        get_logger().log(level, message, *args)
+        get_logger().log(level, msg, *args, **_OF_CALLER)
 
 
-def log_first_n(level: int, message: str, n: int, *args: object) -> None:
-    """Logs the first n calls with the same message."""
+def log_first_n(level: int, msg: str, n: int, *args: object) -> None:
+    """Logs the first n calls with the same message.
+
+    >>> import feedline.tf as tf
+    >>> for step in range(4):
+    ...     tf.compat.v1.logging.log_first_n(tf.compat.v1.logging.DEBUG, "step %d", 2, step)
+    """
     with _lock:
-        count = _counts[message] = _counts.get(message, -1) + 1
+        count = _counts[msg] = _counts.get(msg, -1) + 1
     if count < n:
-        get_logger().log(level, message, *args)
+        get_logger().log(level, msg, *args, **_OF_CALLER)
 
 
 _counts: dict[str, int] = {}
@@ -256,10 +372,34 @@ def _checked(text: Any) -> str:
 
 
 def as_str_any(value: Any, encoding: str = "utf-8") -> str:
-    """Anything as `str`."""
+    """Anything as `str`.
+
+    >>> import feedline.tf as tf
+    >>> tf.compat.as_str_any(b"text"), tf.compat.as_str_any(3)
+    ('text', '3')
+    """
     return as_text(value, encoding) if isinstance(value, bytes) else str(value)
 
 
 def path_to_str(path: Any) -> Any:
-    """A path as `str`."""
+    """A path as `str`.
+
+    >>> import feedline.tf as tf
+    >>> from pathlib import Path
+    >>> tf.compat.path_to_str(Path("data"))
+    'data'
+    """
     return path.__fspath__() if hasattr(path, "__fspath__") else path
+
+
+def forward_compatible(year: int, month: int, day: int) -> bool:
+    """Always True: nothing written here is read by an older TensorFlow.
+
+    >>> import feedline.tf as tf
+    >>> tf.compat.forward_compatible(2026, 1, 1)
+    True
+    """
+    return True
+
+
+own_functions(globals())

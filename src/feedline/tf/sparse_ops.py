@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from feedline.errors import InvalidArgumentError
+from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.structure.dense import Array
 from feedline.structure.sparse import SparseTensor as SparseValue
 from feedline.structure.spec import SparseTensorSpec, TensorShape, register_spec_of
 from feedline.structure.types import DType, as_dtype
 from feedline.structure.values import register_leaf
-from feedline.tf.tensor import Composite, Tensor, as_tensor, integer, ints, tensor_of
+from feedline.tf.tensor import Composite, Tensor, TensorBase, as_tensor, integer, ints, tensor_of
 
 
-class SparseTensor(Composite):
+class SparseTensor(Composite["SparseTensor"]):
     """A tensor given by the `indices` of its values [n, rank], the `values` [n] and its `dense_shape` [rank].
 
     >>> import feedline.tf as tf
@@ -117,7 +118,7 @@ def _leaf_of(value: object) -> Any:
 
 @register_spec_of
 def _spec_of(value: object) -> Any:
-    return SparseTensorSpec(value._value.shape, value.dtype) if isinstance(value, SparseTensor) else None
+    return SparseTensorSpec(value._value.shape, value.dtype) if type(value) is SparseTensor else None
 
 
 def _sparse(value: object) -> SparseTensor:
@@ -225,6 +226,20 @@ def concat(
     return wrapped(made.reorder())
 
 
+def _bools(value: object) -> Array:
+    given = as_tensor(value)
+    return as_tensor(given if isinstance(value, TensorBase) else given._array.astype(bool), np.bool_)._array
+
+
+def _held(value: SparseValue, made: Array, over: tuple[int, ...] | None, keepdims: bool) -> SparseTensor:
+    """The results of a reduction for which there are entries."""
+    there = np.zeros(value.shape, bool)
+    there[tuple(value.indices.T)] = True
+    kept = np.asarray(np.any(there, over, keepdims=keepdims))
+    values = made[kept]
+    return SparseTensor(np.argwhere(kept).reshape(len(values), made.ndim), values, np.array(made.shape, np.int64))
+
+
 def retain(sp_input: object, to_retain: object) -> SparseTensor:
     """The entries at which `to_retain` is true.
 
@@ -233,7 +248,7 @@ def retain(sp_input: object, to_retain: object) -> SparseTensor:
     array([2], dtype=int32)
     """
     value = _sparse(sp_input)._value
-    keep = as_tensor(to_retain, np.bool_)._array
+    keep = _bools(to_retain)
     if keep.shape != value.values.shape:
         raise InvalidArgumentError(f"to_retain has the shape {keep.shape}, but there are {len(value.values)} values")
     return SparseTensor(value.indices[keep], value.values[keep], value.dense_shape)
@@ -292,7 +307,13 @@ def fill_empty_rows(sp_input: object, default_value: object, name: str | None = 
 
 
 def mask(a: object, mask_indices: object, name: str | None = None) -> SparseTensor:
-    """The entries whose row is not in `mask_indices`."""
+    """The entries whose row is not in `mask_indices`.
+
+    >>> import feedline.tf as tf
+    >>> x = tf.SparseTensor([[0, 0], [1, 1]], [5, 6], [2, 2])
+    >>> tf.sparse.to_dense(tf.sparse.mask(x, [0])).numpy().tolist()
+    [[0, 0], [0, 6]]
+    """
     value = _sparse(a)._value
     keep = ~np.isin(value.indices[:, 0], as_tensor(mask_indices)._array)
     return SparseTensor(value.indices[keep], value.values[keep], value.dense_shape)
@@ -311,10 +332,12 @@ def reduce_sum(
     >>> tf.sparse.reduce_sum(tf.sparse.from_dense([[1, 2], [3, 4]]), 1).numpy()
     array([3, 7], dtype=int32)
     """
-    dense = _sparse(sp_input)._value.to_dense(validate_indices=False)
+    value = _sparse(sp_input)._value
+    dense = np.zeros(value.shape, value.values.dtype)
+    np.add.at(dense, tuple(value.indices.T), value.values)
     over = None if axis is None else tuple(ints(axis, "axis"))
-    made = as_tensor(np.sum(dense, over, dense.dtype, keepdims=bool(keepdims)))
-    return from_dense(made) if output_is_sparse else made
+    made = np.asarray(np.sum(dense, over, dense.dtype, keepdims=bool(keepdims)))
+    return _held(value, made, over, bool(keepdims)) if output_is_sparse else tensor_of(made)
 
 
 def to_indicator(sp_input: object, vocab_size: object, name: str | None = None) -> Tensor:
@@ -326,5 +349,200 @@ def to_indicator(sp_input: object, vocab_size: object, name: str | None = None) 
     """
     value = _sparse(sp_input)._value
     out = np.zeros((*value.shape[:-1], integer(vocab_size, "vocab_size")), bool)
-    out[(*value.indices[:, :-1].T, value.values)] = True
+    out[(*value.indices[:, :-1].T, value.values.astype(np.int64))] = True
+    return tensor_of(out)
+
+
+def transpose(sp_input: object, perm: object = None, name: str | None = None) -> SparseTensor:
+    """The entries with their dimensions in another order.
+
+    >>> import feedline.tf as tf
+    >>> tf.sparse.transpose(tf.sparse.from_dense([[1, 2]])).shape.as_list()
+    [2, 1]
+    """
+    value = _sparse(sp_input)._value
+    order = list(range(len(value.shape)))[::-1] if perm is None else ints(perm, "perm")
+    return wrapped(SparseValue(value.indices[:, order], value.values, value.dense_shape[order]).reorder())
+
+
+def eye(
+    num_rows: object, num_columns: object = None, dtype: object = np.float32, name: str | None = None
+) -> SparseTensor:
+    """A matrix with ones in its diagonal.
+
+    >>> import feedline.tf as tf
+    >>> tf.sparse.to_dense(tf.sparse.eye(2)).numpy().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    rows = integer(num_rows, "num_rows")
+    columns = rows if num_columns is None else integer(num_columns, "num_columns")
+    at = np.arange(min(rows, columns), dtype=np.int64)
+    return SparseTensor(np.stack([at, at], 1), np.ones(len(at), as_dtype(dtype).dtype), np.array([rows, columns]))
+
+
+def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTensor:
+    """The result of a function on the values of sparse tensors, which have the same indices.
+
+    >>> import feedline.tf as tf
+    >>> tf.sparse.map_values(lambda x: x + 1, tf.sparse.from_dense([1, 0])).values.numpy()
+    array([2], dtype=int32)
+    """
+    given = [v for v in (*args, *kwargs.values()) if isinstance(v, SparseTensor)]
+    if not given:
+        raise InvalidArgumentError("No SparseTensor in argument list of map_values")
+    first = given[0]._value
+    if any(not np.array_equal(v._value.indices, first.indices) for v in given):
+        raise InvalidArgumentError("map_values: the indices of the sparse tensors differ")
+
+    def values(v: Any) -> Any:
+        return v.values if isinstance(v, SparseTensor) else v
+
+    made = as_tensor(op(*map(values, args), **{k: values(v) for k, v in kwargs.items()}))
+    return SparseTensor(first.indices, made, first.dense_shape)
+
+
+def _united(a: object, b: object, function: Callable[[Any, Any], Any]) -> SparseTensor:
+    """A function of two sparse tensors, at every index that one of them has."""
+    x, y = _sparse(a)._value, _sparse(b)._value
+    if x.shape != y.shape:
+        raise InvalidArgumentError(f"Operands do not have the same shapes: {list(x.shape)} and {list(y.shape)}")
+    places = np.unique(np.concatenate([x.indices, y.indices]), axis=0)
+    at = tuple(places.T)
+    values = function(x.to_dense(validate_indices=False)[at], y.to_dense(validate_indices=False)[at])
+    return SparseTensor(places, np.asarray(values, x.values.dtype), x.dense_shape)
+
+
+def maximum(sp_a: object, sp_b: object, name: str | None = None) -> SparseTensor:
+    """The larger of two values, where one of the tensors has an entry.
+
+    >>> import feedline.tf as tf
+    >>> tf.sparse.maximum(tf.sparse.from_dense([1, 0]), tf.sparse.from_dense([2, -1])).values.numpy()
+    array([2, 0], dtype=int32)
+    """
+    return _united(sp_a, sp_b, np.maximum)
+
+
+def minimum(sp_a: object, sp_b: object, name: str | None = None) -> SparseTensor:
+    """The smaller of two values, where one of the tensors has an entry.
+
+    >>> import feedline.tf as tf
+    >>> tf.sparse.minimum(tf.sparse.from_dense([1, 0]), tf.sparse.from_dense([2, -1])).values.numpy()
+    array([ 1, -1], dtype=int32)
+    """
+    return _united(sp_a, sp_b, np.minimum)
+
+
+def add(a: object, b: object, threshold: object = 0) -> Any:
+    """The sum of two tensors of which at least one is sparse; of two sparse ones, without sums below `threshold`.
+
+    >>> import feedline.tf as tf
+    >>> tf.sparse.add(tf.sparse.from_dense([1, 0]), tf.sparse.from_dense([2, 3])).values.numpy()
+    array([3, 3], dtype=int32)
+    """
+    if not isinstance(a, SparseTensor) and not isinstance(b, SparseTensor):
+        raise InvalidTypeError("At least one input should be SparseTensor; do you mean to use tf.add()?")
+    if not isinstance(a, SparseTensor) or not isinstance(b, SparseTensor):
+        sparse, dense = (a, b) if isinstance(a, SparseTensor) else (b, a)
+        value = _sparse(sparse)._value
+        return tensor_of(as_tensor(dense, value.dtype)._array + value.to_dense(validate_indices=False))
+    made = _united(a, b, np.add)
+    return retain(made, np.abs(made._value.values) >= as_tensor(threshold)._array)
+
+
+def reduce_max(
+    sp_input: object,
+    axis: object = None,
+    keepdims: bool | None = None,
+    output_is_sparse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The largest entry along dimensions, as a dense tensor; 0 where there is none.
+
+    >>> import feedline.tf as tf
+    >>> tf.sparse.reduce_max(tf.sparse.from_dense([[1, 2], [-3, 0]]), 1).numpy()
+    array([ 2, -3], dtype=int32)
+    """
+    value = _sparse(sp_input)._value
+    over = None if axis is None else tuple(ints(axis, "axis"))
+    there = np.zeros(value.shape, bool)
+    there[tuple(value.indices.T)] = True
+    dense = value.to_dense(validate_indices=False)
+    lowest = -np.inf if dense.dtype.kind == "f" else np.iinfo(dense.dtype).min
+    found = np.max(dense, over, keepdims=bool(keepdims), initial=lowest, where=there)
+    made = np.where(there.any(over, keepdims=bool(keepdims)), found, 0).astype(dense.dtype)
+    return _held(value, made, over, bool(keepdims)) if output_is_sparse else tensor_of(made)
+
+
+def split(sp_input: object, num_split: object, axis: object, name: str | None = None) -> list[SparseTensor]:
+    """Sparse tensors of about the same size along a dimension.
+
+    >>> import feedline.tf as tf
+    >>> [part.shape.as_list() for part in tf.sparse.split(tf.sparse.from_dense([[1, 2, 3]]), 2, 1)]
+    [[1, 2], [1, 1]]
+    """
+    value = _sparse(sp_input)._value
+    count, at = integer(num_split, "num_split"), integer(axis, "axis") % len(value.shape)
+    size, more = divmod(int(value.dense_shape[at]), count)
+    parts, start = [], 0
+    for i in range(count):
+        begin, extent = [0] * len(value.shape), list(value.shape)
+        begin[at], extent[at] = start, size + (i < more)
+        parts.append(slice(sp_input, begin, extent))
+        start += extent[at]
+    return parts
+
+
+def sparse_dense_matmul(
+    sp_a: object, b: object, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
+) -> Tensor:
+    """A sparse matrix times a dense one.
+
+    >>> import feedline.tf as tf
+    >>> tf.sparse.sparse_dense_matmul(tf.sparse.from_dense([[1.0, 0.0]]), [[2.0], [3.0]]).numpy().tolist()
+    [[2.0]]
+    """
+    x, y = (
+        v._value.to_dense(validate_indices=False) if isinstance(v, SparseTensor) else as_tensor(v)._array
+        for v in (sp_a, b)
+    )
+    x, y = (np.conj(v).T if adjoint else v for v, adjoint in ((x, adjoint_a), (y, adjoint_b)))
+    if x.dtype != y.dtype or x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[0]:
+        raise InvalidArgumentError(f"sparse_dense_matmul: {x.dtype} {x.shape} and {y.dtype} {y.shape} do not fit")
+    return tensor_of((x @ y).astype(x.dtype))
+
+
+def edit_distance(hypothesis: object, truth: object, normalize: bool = True, name: str = "edit_distance") -> Tensor:
+    """The number of insertions, deletions and substitutions between the rows of two sparse tensors; `normalize`
+    divides it by the length of the row of `truth`.
+
+    >>> import feedline.tf as tf
+    >>> a, b = tf.sparse.from_dense([[1, 2, 3]]), tf.sparse.from_dense([[1, 3]])
+    >>> tf.edit_distance(a, b, normalize=False).numpy()
+    array([1.], dtype=float32)
+    """
+    x, y = _sparse(hypothesis)._value, _sparse(truth)._value
+    if x.dtype != y.dtype:
+        raise InvalidTypeError(f"edit_distance: the dtypes differ: {x.dtype} and {y.dtype}")
+    if len(x.shape) != len(y.shape):
+        raise InvalidArgumentError(f"edit_distance: the ranks differ: {list(x.shape)} and {list(y.shape)}")
+    rows: list[dict[tuple[int, ...], list[Any]]] = []
+    for value in (x, y):
+        found: dict[tuple[int, ...], list[Any]] = {}
+        for index, entry in zip(value.indices.tolist(), value.values.tolist(), strict=True):
+            found.setdefault(tuple(index[:-1]), []).append(entry)
+        rows.append(found)
+    places = np.maximum(x.dense_shape[:-1], y.dense_shape[:-1])
+    out = np.zeros(places, np.float32)
+    for at in np.ndindex(*places):
+        got, wanted = (found.get(at, []) for found in rows)
+        before = list(range(len(wanted) + 1))
+        for i, entry in enumerate(got, 1):
+            line = [i]
+            for j, other in enumerate(wanted, 1):
+                line.append(min(before[j] + 1, line[-1] + 1, before[j - 1] + (entry != other)))
+            before = line
+        distance = np.float32(before[-1])
+        if normalize:
+            distance = distance / np.float32(len(wanted)) if wanted else np.float32(np.inf if got else 0)
+        out[at] = distance
     return tensor_of(out)

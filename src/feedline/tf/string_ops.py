@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -15,8 +15,10 @@ from feedline.structure.dense import Array
 from feedline.structure.hashes import fingerprint64, keyed_hash
 from feedline.structure.types import as_dtype
 from feedline.tf.array_ops import axis_of
+from feedline.tf.parameters import StaticArgumentError, one_of
 from feedline.tf.ragged_ops import RaggedTensor
-from feedline.tf.tensor import Op, Tensor, TensorBase, as_tensor, integer, ints, op, operand, tensor_of
+from feedline.tf.re2 import compiled
+from feedline.tf.tensor import Op, Tensor, TensorBase, TensorLike, as_tensor, integer, ints, op, operand, tensor_of
 
 _STRING = np.dtype(object)
 
@@ -70,6 +72,12 @@ def _is_utf8(encoding: str) -> bool:
     return encoding == "utf-8"
 
 
+@overload
+def lower(input: TensorLike, encoding: str = "", name: str | None = None) -> Tensor: ...
+@overload
+def lower(input: RaggedTensor, encoding: str = "", name: str | None = None) -> RaggedTensor: ...
+@overload
+def lower(input: object, encoding: str = "", name: str | None = None) -> Any: ...
 def lower(input: object, encoding: str = "", name: str | None = None) -> Any:
     """Strings in lower case: ASCII letters, or all with the encoding "utf-8".
 
@@ -80,6 +88,12 @@ def lower(input: object, encoding: str = "", name: str | None = None) -> Any:
     return _lower(_strings(input), utf8=_is_utf8(encoding))
 
 
+@overload
+def upper(input: TensorLike, encoding: str = "", name: str | None = None) -> Tensor: ...
+@overload
+def upper(input: RaggedTensor, encoding: str = "", name: str | None = None) -> RaggedTensor: ...
+@overload
+def upper(input: object, encoding: str = "", name: str | None = None) -> Any: ...
 def upper(input: object, encoding: str = "", name: str | None = None) -> Any:
     """Strings in upper case: ASCII letters, or all with the encoding "utf-8".
 
@@ -90,6 +104,12 @@ def upper(input: object, encoding: str = "", name: str | None = None) -> Any:
     return _upper(_strings(input), utf8=_is_utf8(encoding))
 
 
+@overload
+def strip(input: TensorLike, name: str | None = None) -> Tensor: ...
+@overload
+def strip(input: RaggedTensor, name: str | None = None) -> RaggedTensor: ...
+@overload
+def strip(input: object, name: str | None = None) -> Any: ...
 def strip(input: object, name: str | None = None) -> Any:
     """Strings without blanks at their ends.
 
@@ -103,6 +123,12 @@ def strip(input: object, name: str | None = None) -> Any:
 _strip = _elementwise("StringStrip", functools.partial(mapped, lambda s: s.strip(b" \t\n\v\f\r")))
 
 
+@overload
+def length(input: TensorLike, unit: str = "BYTE", name: str | None = None) -> Tensor: ...
+@overload
+def length(input: RaggedTensor, unit: str = "BYTE", name: str | None = None) -> RaggedTensor: ...
+@overload
+def length(input: object, unit: str = "BYTE", name: str | None = None) -> Any: ...
 def length(input: object, unit: str = "BYTE", name: str | None = None) -> Any:
     """The lengths of strings, in bytes or (UTF8_CHAR) in characters.
 
@@ -114,9 +140,7 @@ def length(input: object, unit: str = "BYTE", name: str | None = None) -> Any:
 
 
 def _is_chars(unit: str) -> bool:
-    if unit not in ("BYTE", "UTF8_CHAR"):
-        raise InvalidArgumentError(f"unit must be BYTE or UTF8_CHAR, got {unit!r}")
-    return unit == "UTF8_CHAR"
+    return bool(one_of(unit, ("BYTE", "UTF8_CHAR"), "unit") == "UTF8_CHAR")
 
 
 def _char_count(text: bytes) -> int:
@@ -128,6 +152,14 @@ def _length(x: Array, chars: bool) -> Array:
     return mapped(_char_count if chars else len, x, dtype=np.int32)
 
 
+@overload
+def substr(input: TensorLike, pos: object, len: object, unit: str = "BYTE", name: str | None = None) -> Tensor: ...
+@overload
+def substr(
+    input: RaggedTensor, pos: object, len: object, unit: str = "BYTE", name: str | None = None
+) -> RaggedTensor: ...
+@overload
+def substr(input: object, pos: object, len: object, unit: str = "BYTE", name: str | None = None) -> Any: ...
 def substr(input: object, pos: object, len: object, unit: str = "BYTE", name: str | None = None) -> Any:
     """Parts of strings: `len` bytes or characters from `pos` on; a negative position counts from the end.
 
@@ -142,6 +174,7 @@ def substr(input: object, pos: object, len: object, unit: str = "BYTE", name: st
 def _substr(x: Array, pos: Array, size: Array, chars: bool) -> Array:
     def part(text: bytes, at: int, count: int) -> bytes:
         held: Any = text.decode("utf-8", "surrogateescape") if chars else text
+        count = len(text) if count < 0 and not chars else count
         if not -len(held) <= at <= len(held):
             raise InvalidArgumentError(f"pos {at} out of range for string {text!r}")
         at = at + len(held) if at < 0 else at
@@ -163,7 +196,8 @@ def join(inputs: Sequence[object], separator: object = "", name: str | None = No
     >>> tf.strings.join([["a", "b"], ".jpg"], "-").numpy()
     array([b'a-.jpg', b'b-.jpg'], dtype=object)
     """
-    parts = [_strings(i) for i in inputs]
+    separator = "" if separator is None else separator
+    parts = [_strings(i) for i in inputs] or [_strings("")]
     ragged = next((p for p in parts if isinstance(p, RaggedTensor)), None)
     if ragged is not None:
         return ragged._mapped(
@@ -176,10 +210,18 @@ def join(inputs: Sequence[object], separator: object = "", name: str | None = No
 def _join(*parts: Array, separator: bytes) -> Array:
     shapes = {p.shape for p in parts if p.ndim}
     if len(shapes) > 1:
-        raise InvalidArgumentError(f"join: shapes must be equal or scalar, got {sorted(shapes)}")
+        raise StaticArgumentError(f"join: shapes must be equal or scalar, got {sorted(shapes)}")
     return mapped(lambda *texts: separator.join(texts), *np.broadcast_arrays(*parts))
 
 
+@overload
+def reduce_join(
+    inputs: TensorLike, axis: object = None, keepdims: bool = False, separator: object = "", name: str | None = None
+) -> Tensor: ...
+@overload
+def reduce_join(
+    inputs: object, axis: object = None, keepdims: bool = False, separator: object = "", name: str | None = None
+) -> Any: ...
 def reduce_join(
     inputs: object, axis: object = None, keepdims: bool = False, separator: object = "", name: str | None = None
 ) -> Any:
@@ -194,7 +236,8 @@ def reduce_join(
     if isinstance(given, RaggedTensor):
         rows = given._value
         if axis is None:
-            return reduce_join(given.flat_values, None, keepdims, separator)
+            joined = reduce_join(given.flat_values, None, False, separator)
+            return tensor_of(joined._array.reshape([1] * len(rows.shape))) if keepdims else joined
         at = axis_of(axis, len(rows.shape))
         if at != len(rows.shape) - 1:
             raise InvalidArgumentError(f"reduce_join joins the last dimension of ragged tensors, got axis {axis}")
@@ -260,9 +303,17 @@ def split(
     by = b"" if sep is None else _text(sep)
 
     def parts(text: bytes) -> list[bytes]:
-        return text.split(by, maxsplit) if by else text.split(None, maxsplit)
+        if maxsplit == 0:
+            return [text]
+        return text.split(by, maxsplit) if by else _words(text, maxsplit)
 
     return _parts_of(source if input is None else input, parts)
+
+
+def _words(text: bytes, most: int) -> list[bytes]:
+    """The parts between blanks. The rest after `most` parts, if that is positive, is one more part, even if empty."""
+    found = text.split(None, most)
+    return [*found, b""] if 0 < most == len(found) else found
 
 
 def split_v1(
@@ -279,10 +330,15 @@ def split_v1(
     >>> tf.compat.v1.strings.split(["a b", "c"]).values.numpy().tolist()
     [b'a', b'b', b'c']
     """
-    given = as_tensor(source if input is None else input)
-    if not given.ndim:
+    given = operand(source if input is None else input)
+    if isinstance(given, TensorBase) and not given.ndim:
         given = tensor_of(given._array[None])
-    made = split(given, sep, maxsplit)
+    return _ragged_or_sparse(split(given, sep, maxsplit), result_type)
+
+
+def _ragged_or_sparse(made: Any, result_type: str) -> Any:
+    if result_type not in ("RaggedTensor", "SparseTensor"):
+        raise InvalidArgumentError(f"result_type must be 'RaggedTensor' or 'SparseTensor', got {result_type!r}")
     return made if result_type == "RaggedTensor" else made.to_sparse()
 
 
@@ -292,6 +348,7 @@ def string_split(
     skip_empty: bool = True,
     delimiter: object = " ",
     result_type: str = "SparseTensor",
+    name: str | None = None,
 ) -> Any:
     """TensorFlow 1's `tf.string_split`: every byte of the delimiter separates.
 
@@ -306,8 +363,10 @@ def string_split(
         found = pattern.split(text) if pattern else [text[i : i + 1] for i in range(len(text))]
         return [p for p in found if p] if skip_empty else found
 
-    made = _parts_of(source, parts)
-    return made if result_type == "RaggedTensor" else made.to_sparse()
+    given = _strings(source)
+    if given.shape.rank != 1:
+        raise InvalidArgumentError(f"string_split takes a vector of strings, got the shape {given.shape}")
+    return _ragged_or_sparse(_parts_of(given, parts), result_type)
 
 
 def bytes_split(input: object, name: str | None = None) -> Any:
@@ -337,7 +396,9 @@ def ngrams(
     """
     widths = list(ngram_width) if isinstance(ngram_width, (list, tuple)) else [ngram_width]
     if any(w < 1 for w in widths):
-        raise InvalidArgumentError(f"All ngram_widths must be greater than or equal to 1. Received: {ngram_width}")
+        raise StaticArgumentError(f"All ngram_widths must be greater than or equal to 1. Received: {ngram_width}")
+    if padding_width is not None and padding_width < 0:
+        raise StaticArgumentError(f"padding_width must be 0 or more, got {padding_width}")
     left, right = (pad_values if isinstance(pad_values, (list, tuple)) else (pad_values, pad_values)) or (None, None)
     glue = separator.encode()
 
@@ -355,13 +416,18 @@ def ngrams(
     given = _strings(data)
     if isinstance(given, RaggedTensor):
         if isinstance(given.values, RaggedTensor):
-            return given.with_values(ngrams(given.values, ngram_width, separator, pad_values, padding_width))
+            inner = ngrams(given.values, ngram_width, separator, pad_values, padding_width, preserve_short_sequences)
+            return given.with_values(inner)
         rows = [row_of(row.tolist()) for row in given._value]
     else:
         array = given._array
-        if array.ndim == 1:
-            return tensor_of(_row(row_of(array.tolist()), _STRING))
-        rows = [row_of(row.tolist()) for row in array.reshape(-1, array.shape[-1])]
+        if not array.ndim:
+            raise InvalidArgumentError("ngrams: data must have at least one dimension")
+        if not array.size:
+            each = len(row_of([b""] * array.shape[-1])) if array.ndim > 1 else 0
+            return tensor_of(np.empty((*array.shape[:-1], each), object))
+        made = [row_of(row.tolist()) for row in array.reshape(-1, array.shape[-1])]
+        return tensor_of(_row([part for row in made for part in row], _STRING).reshape(*array.shape[:-1], len(made[0])))
     flat = _row([part for row in rows for part in row], _STRING)
     return RaggedTensor.from_row_lengths(tensor_of(flat), np.array([len(r) for r in rows], np.int64))
 
@@ -369,14 +435,12 @@ def ngrams(
 # Patterns
 
 
-@functools.lru_cache(256)
-def _compiled(pattern: bytes) -> re.Pattern[bytes]:
-    try:
-        return re.compile(pattern.replace(rb"\z", rb"\Z").replace(rb"\pP", rb"[!-#%-*,-/:;?@\[-\]_{}]"))
-    except re.error as e:
-        raise InvalidArgumentError(f"Invalid pattern: {pattern!r}, error: {e}") from None
-
-
+@overload
+def regex_full_match(input: TensorLike, pattern: object, name: str | None = None) -> Tensor: ...
+@overload
+def regex_full_match(input: RaggedTensor, pattern: object, name: str | None = None) -> RaggedTensor: ...
+@overload
+def regex_full_match(input: object, pattern: object, name: str | None = None) -> Any: ...
 def regex_full_match(input: object, pattern: object, name: str | None = None) -> Any:
     """Whether a pattern matches the whole of each string.
 
@@ -384,14 +448,30 @@ def regex_full_match(input: object, pattern: object, name: str | None = None) ->
     >>> tf.strings.regex_full_match(["abc", "b"], "a.*").numpy()
     array([ True, False])
     """
-    return _full_match(_strings(input), pattern=_compiled(_text(pattern)))
+    return _full_match(_strings(input), pattern=compiled(_text(pattern)))
 
 
 @op("RegexFullMatch", "O", elementwise=True)
-def _full_match(x: Array, pattern: re.Pattern[bytes]) -> Array:
-    return mapped(lambda s: pattern.fullmatch(s) is not None, x, dtype=bool)
+def _full_match(x: Array, pattern: re.Pattern[str]) -> Array:
+    return mapped(lambda s: pattern.fullmatch(_decoded(s)) is not None, x, dtype=bool)
 
 
+def _decoded(text: bytes) -> str:
+    return text.decode("utf-8", "surrogateescape")
+
+
+@overload
+def regex_replace(
+    input: TensorLike, pattern: object, rewrite: object, replace_global: bool = True, name: str | None = None
+) -> Tensor: ...
+@overload
+def regex_replace(
+    input: RaggedTensor, pattern: object, rewrite: object, replace_global: bool = True, name: str | None = None
+) -> RaggedTensor: ...
+@overload
+def regex_replace(
+    input: object, pattern: object, rewrite: object, replace_global: bool = True, name: str | None = None
+) -> Any: ...
 def regex_replace(
     input: object, pattern: object, rewrite: object, replace_global: bool = True, name: str | None = None
 ) -> Any:
@@ -405,21 +485,26 @@ def regex_replace(
     groups = re.findall(rb"\\(.)", text, re.DOTALL)
     if any(not (g.isdigit() or g == b"\\") for g in groups):
         raise InvalidArgumentError(f"Invalid rewrite pattern: {text!r}")
-    found = _compiled(_text(pattern))
+    found = compiled(_text(pattern))
     if any(g.isdigit() and int(g) > found.groups for g in groups):
         raise InvalidArgumentError(f"Invalid rewrite pattern: {text!r} refers to a group that the pattern lacks")
-    template = re.sub(rb"\\(\d)", rb"\\g<\1>", text)
+    template = re.sub(r"\\(\d)", r"\\g<\1>", _decoded(text))
     return _replace(_strings(input), pattern=found, rewrite=template, count=0 if replace_global else 1)
 
 
 @op("RegexReplace", "O", elementwise=True)
-def _replace(x: Array, pattern: re.Pattern[bytes], rewrite: bytes, count: int) -> Array:
-    if pattern.match(b"") is None:
-        return mapped(lambda s: pattern.sub(rewrite, s, count=count), x)
-    return mapped(lambda s: _replaced(s, pattern, rewrite, count), x)
+def _replace(x: Array, pattern: re.Pattern[str], rewrite: str, count: int) -> Array:
+    plain = pattern.match("") is None
+
+    def one(text: bytes) -> bytes:
+        given = _decoded(text)
+        made = pattern.sub(rewrite, given, count=count) if plain else _replaced(given, pattern, rewrite, count)
+        return made.encode("utf-8", "surrogateescape")
+
+    return mapped(one, x)
 
 
-def _replaced(text: bytes, pattern: re.Pattern[bytes], rewrite: bytes, count: int) -> bytes:
+def _replaced(text: str, pattern: re.Pattern[str], rewrite: str, count: int) -> str:
     """As `re.sub`, without a match of nothing directly after another match."""
     parts, end, last = [], 0, -1
     for found in pattern.finditer(text):
@@ -429,12 +514,18 @@ def _replaced(text: bytes, pattern: re.Pattern[bytes], rewrite: bytes, count: in
         end = last = found.end()
         if count:
             break
-    return b"".join([*parts, text[end:]])
+    return "".join([*parts, text[end:]])
 
 
 # Numbers
 
 
+@overload
+def to_number(input: TensorLike, out_type: Any = types.float32, name: str | None = None) -> Tensor: ...
+@overload
+def to_number(input: RaggedTensor, out_type: Any = types.float32, name: str | None = None) -> RaggedTensor: ...
+@overload
+def to_number(input: object, out_type: Any = types.float32, name: str | None = None) -> Any: ...
 def to_number(input: object, out_type: Any = types.float32, name: str | None = None) -> Any:
     """The numbers that strings stand for.
 
@@ -443,11 +534,12 @@ def to_number(input: object, out_type: Any = types.float32, name: str | None = N
     (array([1.5, 2. ], dtype=float32), np.int64(7))
     """
     kind = as_dtype(out_type).dtype
-    if kind not in (np.dtype(t) for t in (np.float32, np.float64, np.int32, np.int64)):
-        raise InvalidTypeError(f"to_number: out_type must be float32, float64, int32 or int64, got {kind}")
+    if kind not in _NUMBERS:
+        raise InvalidTypeError(f"to_number: out_type must be one of {', '.join(map(str, _NUMBERS))}, got {kind}")
     return _to_number(_strings(input), dtype=kind)
 
 
+_NUMBERS = [np.dtype(t) for t in (np.float32, np.float64, np.int32, np.int64, np.uint32, np.uint64)]
 _INTEGER = re.compile(rb"[+-]?[0-9]+")
 _FLOAT = re.compile(rb"[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|inf(inity)?|nan)", re.IGNORECASE)
 _HEX = re.compile(rb"[+-]?0[xX][0-9a-fA-F]+")
@@ -456,11 +548,11 @@ _BLANKS = b" \t\n\v\f\r"
 
 @op("StringToNumber", "O", elementwise=True)
 def _to_number(x: Array, dtype: np.dtype[Any]) -> Array:
-    low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max) if dtype.kind == "i" else (0, 0)
+    low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max) if dtype.kind in "iu" else (0, 0)
 
     def number(text: bytes) -> Any:
         held = text.strip(_BLANKS)
-        if dtype.kind == "i":
+        if dtype.kind in "iu":
             if _INTEGER.fullmatch(held) and low <= int(held) <= high:
                 return int(held)
         elif _FLOAT.fullmatch(held):
@@ -469,9 +561,39 @@ def _to_number(x: Array, dtype: np.dtype[Any]) -> Array:
             return float(int(held, 16))
         raise InvalidArgumentError(f"StringToNumberOp could not correctly convert string: {text!r}")
 
-    return mapped(number, x, dtype=np.int64 if dtype.kind == "i" else np.float64).astype(dtype)
+    return mapped(number, x, dtype=dtype if dtype.kind in "iu" else np.float64).astype(dtype)
 
 
+@overload
+def as_string(
+    input: TensorLike,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+    name: str | None = None,
+) -> Tensor: ...
+@overload
+def as_string(
+    input: RaggedTensor,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+    name: str | None = None,
+) -> RaggedTensor: ...
+@overload
+def as_string(
+    input: object,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+    name: str | None = None,
+) -> Any: ...
 def as_string(
     input: object,
     precision: int = -1,
@@ -492,16 +614,24 @@ def as_string(
         raise InvalidArgumentError("Cannot select both scientific and shortest notation")
     letter = "e" if scientific else "g" if shortest else "f"
     size = ("" if precision < 0 else f".{precision}") + letter
-    wide = f"{fill}{width}" if width >= 0 else ""
-    return _as_string(given, real=f"%{wide}{size}", whole=f"%{wide}d")
+    if fill not in ("", " ", "0", "-", "+", "#"):
+        raise InvalidArgumentError(f"as_string: fill must be one of ' ', '0', '-', '+' and '#', got {fill!r}")
+    wide = fill + (f"{width}" if width >= 0 else "")
+    return _as_string(
+        given, real=f"%{wide}{size}", whole=f"%{wide}d", text=f"%{width if width >= 0 else ''}{size[:-1]}s"
+    )
 
 
 @op("AsString", elementwise=True)
-def _as_string(x: Array, real: str, whole: str) -> Array:
+def _as_string(x: Array, real: str, whole: str, text: str) -> Array:
+    if x.dtype.kind in "biu" and ("." in real or real[-1] != "f"):
+        raise InvalidArgumentError(f"as_string: {x.dtype} has neither precision nor scientific and shortest notation")
     if x.dtype.kind == "b":
         return mapped(lambda v: b"true" if v else b"false", x)
     if x.dtype.kind == "O":
-        return x
+        return x if text == "%s" else mapped(lambda v: text.encode() % v, x)
+    if x.dtype.kind == "u":
+        whole = whole.replace(" ", "").replace("+", "")
     if x.dtype.kind in "iu":
         return mapped(lambda v: (whole % int(v)).encode(), x)
     if x.dtype.kind == "c":
@@ -519,13 +649,11 @@ def format(template: str, inputs: Any, placeholder: str = "{}", summarize: int =
     values = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     parts = template.split(placeholder)
     if len(parts) - 1 != len(values):
-        raise InvalidArgumentError(
-            f"{len(values)} tensors do not fit the {len(parts) - 1} placeholders of {template!r}"
-        )
+        raise StaticArgumentError(f"{len(values)} tensors do not fit the {len(parts) - 1} placeholders of {template!r}")
     text = parts[0]
     for value, part in zip(values, parts[1:], strict=True):
         text += shown(as_tensor(value)._array, summarize) + part
-    return as_tensor(text)
+    return as_tensor(text.encode("utf-8", "surrogateescape"))
 
 
 def shown(array: Array, summarize: int) -> str:
@@ -533,7 +661,9 @@ def shown(array: Array, summarize: int) -> str:
     if not array.ndim:
         value = array[()]
         if isinstance(value, bytes):
-            return f'"{value.decode("utf-8", "backslashreplace")}"'
+            return f'"{_escaped(value)}"'
+        if array.dtype.kind in "fV":
+            return _digits(float(value), *((15, 17) if array.dtype == np.float64 else (6, 9)))
         return str(int(value)) if array.dtype.kind == "b" else str(value)
     few = summarize >= 0 and len(array) > 2 * summarize
     rows = [*array[:summarize], *array[len(array) - summarize :]] if few else list(array)
@@ -546,6 +676,28 @@ def shown(array: Array, summarize: int) -> str:
     return f"[{glue.join(text.replace(chr(10), chr(10) + ' ') for text in texts)}]"
 
 
+_ESCAPES = {10: "\\n", 13: "\\r", 9: "\\t", 34: '\\"', 39: "\\'", 92: "\\\\"}
+_ESCAPES |= {c: f"\\{c:03o}" for c in (*range(32), 127) if c not in _ESCAPES}
+
+
+def _escaped(text: bytes) -> str:
+    """A string with C's escapes; bytes that are not UTF-8 stay as they are."""
+    return _decoded(text).translate(_ESCAPES)
+
+
+def _digits(value: float, few: int, all: int) -> str:
+    """A number with a few digits if these give the same number, otherwise with all."""
+    short = f"{value:.{few}g}"
+    same = np.float32 if few == 6 else float
+    return short if same(short) == same(value) or value != value else f"{value:.{all}g}"
+
+
+@overload
+def to_hash_bucket_fast(input: TensorLike, num_buckets: int, name: str | None = None) -> Tensor: ...
+@overload
+def to_hash_bucket_fast(input: RaggedTensor, num_buckets: int, name: str | None = None) -> RaggedTensor: ...
+@overload
+def to_hash_bucket_fast(input: object, num_buckets: int, name: str | None = None) -> Any: ...
 def to_hash_bucket_fast(input: object, num_buckets: int, name: str | None = None) -> Any:
     """A bucket number for each string, from FarmHash.
 
@@ -556,6 +708,12 @@ def to_hash_bucket_fast(input: object, num_buckets: int, name: str | None = None
     return _buckets(_strings(input), of=fingerprint64, count=_count(num_buckets))
 
 
+@overload
+def to_hash_bucket(input: TensorLike, num_buckets: int, name: str | None = None) -> Tensor: ...
+@overload
+def to_hash_bucket(input: RaggedTensor, num_buckets: int, name: str | None = None) -> RaggedTensor: ...
+@overload
+def to_hash_bucket(input: object, num_buckets: int, name: str | None = None) -> Any: ...
 def to_hash_bucket(input: object, num_buckets: int, name: str | None = None) -> Any:
     """A bucket number for each string, from TensorFlow's older hash.
 
@@ -566,6 +724,16 @@ def to_hash_bucket(input: object, num_buckets: int, name: str | None = None) -> 
     return _buckets(_strings(input), of=_hash64, count=_count(num_buckets))
 
 
+@overload
+def to_hash_bucket_strong(
+    input: TensorLike, num_buckets: int, key: Sequence[int], name: str | None = None
+) -> Tensor: ...
+@overload
+def to_hash_bucket_strong(
+    input: RaggedTensor, num_buckets: int, key: Sequence[int], name: str | None = None
+) -> RaggedTensor: ...
+@overload
+def to_hash_bucket_strong(input: object, num_buckets: int, key: Sequence[int], name: str | None = None) -> Any: ...
 def to_hash_bucket_strong(input: object, num_buckets: int, key: Sequence[int], name: str | None = None) -> Any:
     """A bucket number for each string, from a hash with a key.
 
@@ -582,7 +750,7 @@ def to_hash_bucket_strong(input: object, num_buckets: int, key: Sequence[int], n
 def _count(num_buckets: object) -> int:
     count = integer(num_buckets, "num_buckets")
     if count < 1:
-        raise InvalidArgumentError(f"num_buckets must be at least 1, got {count}")
+        raise StaticArgumentError(f"num_buckets must be at least 1, got {count}")
     return count
 
 
@@ -612,12 +780,12 @@ def _hash64(text: bytes) -> int:
 # Unicode
 
 _ENCODINGS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be"}
+_ON_ERROR = ("strict", "replace", "ignore")
 
 
 def _decoder(encoding: str, errors: str, replacement: int) -> Callable[[bytes], str]:
     codec = _ENCODINGS.get(encoding.upper(), encoding)
-    if errors not in ("strict", "replace", "ignore"):
-        raise InvalidArgumentError(f"errors must be strict, replace or ignore, got {errors!r}")
+    one_of(errors, _ON_ERROR, "errors")
 
     def decode(text: bytes) -> str:
         try:
@@ -666,16 +834,19 @@ def unicode_split(
     return _parts_of(input, lambda text: [c.encode(codec) for c in decode(text)])
 
 
-def _offsets(input: object, encoding: str) -> Any:
-    decode = _decoder(encoding, "replace", 65533)
+def _offsets(input: object, encoding: str, errors: str) -> Any:
+    decode = _decoder(encoding, errors, 65533)
     codec = _ENCODINGS.get(encoding.upper(), encoding)
 
     def starts(text: bytes) -> list[int]:
-        if codec == "utf-8":  # a byte that is no character counts by itself
-            sizes = [len(c.encode(codec, "surrogateescape")) for c in text.decode(codec, "surrogateescape")]
+        if codec == "utf-8":  # a byte that is not part of a character counts as one
+            found = text.decode(codec, "surrogateescape")
+            sizes = [len(c.encode(codec, "surrogateescape")) for c in found]
+            kept = [errors != "ignore" or not "\udc80" <= c <= "\udcff" for c in found]
         else:
             sizes = [len(c.encode(codec)) for c in decode(text)]
-        return [sum(sizes[:i]) for i in range(len(sizes))]
+            kept = [True] * len(sizes)
+        return [sum(sizes[:i]) for i, keep in enumerate(kept) if keep]
 
     return _parts_of(input, starts, np.int64)
 
@@ -694,7 +865,7 @@ def unicode_decode_with_offsets(
     >>> [t.numpy().tolist() for t in tf.strings.unicode_decode_with_offsets("éa", "UTF-8")]
     [[233, 97], [0, 2]]
     """
-    return unicode_decode(input, input_encoding, errors, replacement_char), _offsets(input, input_encoding)
+    return unicode_decode(input, input_encoding, errors, replacement_char), _offsets(input, input_encoding, errors)
 
 
 def unicode_split_with_offsets(
@@ -706,7 +877,7 @@ def unicode_split_with_offsets(
     >>> tf.strings.unicode_split_with_offsets("éa", "UTF-8")[1].numpy()
     array([0, 2])
     """
-    return unicode_split(input, input_encoding, errors, replacement_char), _offsets(input, input_encoding)
+    return unicode_split(input, input_encoding, errors, replacement_char), _offsets(input, input_encoding, errors)
 
 
 def unicode_encode(
@@ -718,9 +889,8 @@ def unicode_encode(
     >>> tf.strings.unicode_encode([97, 233], "UTF-8").numpy().decode()
     'aé'
     """
-    codec = _ENCODINGS.get(output_encoding)
-    if codec is None:
-        raise InvalidArgumentError(f"output_encoding must be one of {sorted(_ENCODINGS)}, got {output_encoding!r}")
+    codec = _ENCODINGS[one_of(output_encoding, tuple(_ENCODINGS), "output_encoding")]
+    one_of(errors, _ON_ERROR, "errors")
 
     def encoded(codes: Any) -> bytes:
         chars = []
@@ -744,6 +914,36 @@ def unicode_encode(
     return tensor_of(_row(rows, _STRING).reshape(array.shape[:-1]))
 
 
+@overload
+def unicode_transcode(
+    input: TensorLike,
+    input_encoding: str,
+    output_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+@overload
+def unicode_transcode(
+    input: RaggedTensor,
+    input_encoding: str,
+    output_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> RaggedTensor: ...
+@overload
+def unicode_transcode(
+    input: object,
+    input_encoding: str,
+    output_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> Any: ...
 def unicode_transcode(
     input: object,
     input_encoding: str,
@@ -760,7 +960,8 @@ def unicode_transcode(
     b'\\x00\\xe9'
     """
     decode = _decoder(input_encoding, errors, replacement_char)
-    return _transcode(_strings(input), decode=decode, codec=_ENCODINGS.get(output_encoding, output_encoding))
+    codec = _ENCODINGS[one_of(output_encoding, tuple(_ENCODINGS), "output_encoding")]
+    return _transcode(_strings(input), decode=decode, codec=codec)
 
 
 @op("UnicodeTranscode", "O", elementwise=True)
@@ -778,11 +979,18 @@ def unsorted_segment_join(
     array([b'b', b'a:c'], dtype=object)
     """
     texts, ids = as_tensor(inputs)._array, as_tensor(segment_ids)._array
-    rows: list[list[bytes]] = [[] for _ in range(integer(num_segments, "num_segments"))]
-    for text, i in zip(texts.ravel(), ids.ravel(), strict=True):
-        if 0 <= i < len(rows):
-            rows[i].append(text)
-    return tensor_of(_row([separator.encode().join(row) for row in rows], _STRING))
+    if not ids.ndim or texts.shape[: ids.ndim] != ids.shape:
+        raise InvalidArgumentError(f"segment_ids of shape {ids.shape} do not fit inputs of shape {texts.shape}")
+    inner = texts.shape[ids.ndim :]
+    columns = texts.reshape(ids.size, -1)
+    rows: list[list[list[bytes]]] = [[[] for _ in columns.T] for _ in range(integer(num_segments, "num_segments"))]
+    for parts, i in zip(columns, ids.ravel(), strict=True):
+        if not 0 <= i < len(rows):
+            raise InvalidArgumentError(f"unsorted_segment_join: segment id {i} is out of range [0, {len(rows)})")
+        for place, text in zip(rows[i], parts, strict=True):
+            place.append(text)
+    made = _row([separator.encode().join(part) for row in rows for part in row], _STRING)
+    return tensor_of(made.reshape(len(rows), *inner))
 
 
 def is_string(value: object) -> bool:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import contextvars
 import functools
+import importlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NoReturn
+from typing import Any, Generic, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError, UnimplementedError
+from feedline.plan.trials import count_turns
 from feedline.structure import types
 from feedline.structure.dense import Array, dense
 from feedline.structure.spec import TensorShape, TensorSpec, register_spec_of
@@ -35,104 +37,108 @@ _FLOAT32, _INT32, _INT64 = np.dtype(np.float32), np.dtype(np.int32), np.dtype(np
 _BOOL, _STRING = np.dtype(bool), np.dtype(object)
 
 
-class Operators:
+Made = TypeVar("Made")
+"""The type of what operators make: a tensor of the same kind."""
+
+
+class Operators(Generic[Made]):
     """Python's operators, for tensors of all kinds."""
 
     __slots__ = ()
 
     __array_priority__ = 100
 
-    def __add__(self, other: object) -> Any:
+    def __add__(self, other: object) -> Made:
         return add.binary(self, other)
 
-    def __radd__(self, other: object) -> Any:
+    def __radd__(self, other: object) -> Made:
         return add.reflected(self, other)
 
-    def __sub__(self, other: object) -> Any:
+    def __sub__(self, other: object) -> Made:
         return subtract.binary(self, other)
 
-    def __rsub__(self, other: object) -> Any:
+    def __rsub__(self, other: object) -> Made:
         return subtract.reflected(self, other)
 
-    def __mul__(self, other: object) -> Any:
+    def __mul__(self, other: object) -> Made:
         if isinstance(self, TensorBase) and (_is_bool(self) or _is_bool(other)):
-            return tensor_of(np.logical_and(_as_bools(self), _as_bools(other)))
+            return _product_of_bools(self, other)
         return multiply.binary(self, other)
 
-    def __rmul__(self, other: object) -> Any:
+    def __rmul__(self, other: object) -> Made:
         return multiply.reflected(self, other)
 
-    def __truediv__(self, other: object) -> Any:
+    def __truediv__(self, other: object) -> Made:
         return truediv.binary(self, other)
 
-    def __rtruediv__(self, other: object) -> Any:
+    def __rtruediv__(self, other: object) -> Made:
         return truediv.reflected(self, other)
 
-    def __floordiv__(self, other: object) -> Any:
+    def __floordiv__(self, other: object) -> Made:
         return floordiv.binary(self, other)
 
-    def __rfloordiv__(self, other: object) -> Any:
+    def __rfloordiv__(self, other: object) -> Made:
         return floordiv.reflected(self, other)
 
-    def __mod__(self, other: object) -> Any:
+    def __mod__(self, other: object) -> Made:
         return floormod.binary(self, other)
 
-    def __rmod__(self, other: object) -> Any:
+    def __rmod__(self, other: object) -> Made:
         return floormod.reflected(self, other)
 
-    def __pow__(self, other: object) -> Any:
+    def __pow__(self, other: object) -> Made:
         return pow_.binary(self, other)
 
-    def __rpow__(self, other: object) -> Any:
+    def __rpow__(self, other: object) -> Made:
         return pow_.reflected(self, other)
 
-    def __matmul__(self, other: object) -> Any:
+    def __matmul__(self, other: object) -> Made:
         return matmul.binary(self, other)
 
-    def __rmatmul__(self, other: object) -> Any:
+    def __rmatmul__(self, other: object) -> Made:
         return matmul.reflected(self, other)
 
-    def __and__(self, other: object) -> Any:
+    def __and__(self, other: object) -> Made:
         return and_.binary(self, other)
 
-    def __rand__(self, other: object) -> Any:
+    def __rand__(self, other: object) -> Made:
         return and_.reflected(self, other)
 
-    def __or__(self, other: object) -> Any:
+    def __or__(self, other: object) -> Made:
         return or_.binary(self, other)
 
-    def __ror__(self, other: object) -> Any:
+    def __ror__(self, other: object) -> Made:
         return or_.reflected(self, other)
 
-    def __xor__(self, other: object) -> Any:
+    def __xor__(self, other: object) -> Made:
         return xor_.binary(self, other)
 
-    def __rxor__(self, other: object) -> Any:
+    def __rxor__(self, other: object) -> Made:
         return xor_.reflected(self, other)
 
-    def __lt__(self, other: object) -> Any:
+    def __lt__(self, other: object) -> Made:
         return less.binary(self, other)
 
-    def __le__(self, other: object) -> Any:
+    def __le__(self, other: object) -> Made:
         return less_equal.binary(self, other)
 
-    def __gt__(self, other: object) -> Any:
+    def __gt__(self, other: object) -> Made:
         return greater.binary(self, other)
 
-    def __ge__(self, other: object) -> Any:
+    def __ge__(self, other: object) -> Made:
         return greater_equal.binary(self, other)
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> Made:
         return negative(self)
 
-    def __abs__(self) -> Any:
+    def __abs__(self) -> Made:
         return absolute(self)
 
-    def __invert__(self) -> Any:
+    def __invert__(self) -> Made:
         return invert(self)
 
 
-class Composite(Operators):
+class Composite(Operators[Made]):
     """A tensor that is not one array: ragged, sparse. `Op` applies elementwise functions to their values."""
 
     __slots__ = ()
@@ -145,8 +151,15 @@ class Composite(Operators):
         """The operand to use with this tensor's values, in place of `other`."""
         raise TypeError(f"{type(self).__name__} must define _matched")
 
+    @property
+    def _array(self) -> Array:
+        """Raises: functions on tensors that are a single array ask for it."""
+        raise _not_one_array(self)
 
-class TensorBase(Operators):
+    ndim = _array
+
+
+class TensorBase(Operators["Tensor"]):
     """What tensors and variables have in common: an array, and TensorFlow's operators on it."""
 
     __slots__ = ("__weakref__", "_array")
@@ -212,6 +225,9 @@ class TensorBase(Operators):
             return array.astype(dtype)
         return array.copy() if copy else array
 
+    def __jax_array__(self) -> Any:
+        return importlib.import_module("jax.numpy").asarray(self._array)
+
     def __dlpack__(self, **options: Any) -> Any:
         if self._array.dtype.kind == "O":
             raise BufferError("a tensor of strings cannot be exported with DLPack; use .numpy()")
@@ -256,9 +272,10 @@ class TensorBase(Operators):
         if not self._array.ndim:
             raise TypeError("Cannot iterate over a scalar tensor.")
         array = self._array
+        count_turns(len(array))
         return (tensor_of(array[i, ...]) for i in range(len(array)))
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> Tensor:
         array = self._array
         if type(key) is int:
             try:
@@ -350,6 +367,9 @@ class Tensor(TensorBase):
         return tensor_of, (self._array,)
 
 
+TensorLike: TypeAlias = TensorBase | Array | np.generic | bytes | str | complex | Sequence[Any]
+"""Whatever `tf.convert_to_tensor` takes."""
+
 _INSTEAD = {
     "astype": "tf.cast(x, dtype)",
     "reshape": "tf.reshape(x, shape)",
@@ -372,7 +392,7 @@ _INSTEAD = {
     "split": "tf.strings.split(x)",
     "data": "x.numpy().data",
 }
-"""What to write in place of an attribute that arrays have and tensors have not."""
+"""What to write in place of an attribute of arrays that tensors lack."""
 
 
 class Reference:
@@ -485,13 +505,17 @@ def _converted(value: Any, dtype: np.dtype[Any] | None) -> Array:
     if value is None or isinstance(value, dict):
         raise InvalidTypeError(f"Attempt to convert a value ({value!r}) with an unsupported type ({kind}) to a Tensor.")
     if isinstance(value, Composite):
-        raise InvalidTypeError(
-            f"a {kind.__name__} is not one array: use .to_tensor() or tf.sparse.to_dense; got {value!r}"
-        )
+        raise _not_one_array(value)
     leaf = leaf_of(value)
     if not isinstance(leaf, (np.ndarray, np.generic, bytes)):
         raise InvalidTypeError(f"a {kind.__name__} cannot be converted to a tensor: {value!r}")
     return _of_numpy(leaf, dtype) if not isinstance(leaf, bytes) else _array_of(leaf)
+
+
+def _not_one_array(value: Composite[Any]) -> Exception:
+    return InvalidTypeError(
+        f"a {type(value).__name__} is not one array: use .to_tensor() or tf.sparse.to_dense; got {value!r}"
+    )
 
 
 def _number(value: Any, dtype: np.dtype[Any] | None) -> Array:
@@ -504,7 +528,7 @@ def _number(value: Any, dtype: np.dtype[Any] | None) -> Array:
     try:
         return np.array(value, dtype)
     except OverflowError:
-        if dtype.kind in INTEGERS and -(1 << 63) <= value < 1 << 64 and dtype.itemsize < 4:
+        if dtype.kind in INTEGERS and -(1 << 63) <= value < 1 << 64 and dtype.itemsize < 8:
             return np.array(value & ((1 << 64) - 1), np.uint64).astype(dtype)
         raise InvalidArgumentError(f"the integer {value} is out of range for {dtype}") from None
 
@@ -528,7 +552,8 @@ def _of_numpy(value: Any, dtype: np.dtype[Any] | None) -> Array:
 def _of_list(value: Any, dtype: np.dtype[Any] | None) -> Array:
     kinds = set(map(type, value)) if len(value) <= 64 else set()
     if kinds == {float} and (dtype is None or dtype.kind == "f"):
-        return np.array(value, dtype or _FLOAT32)
+        with np.errstate(over="ignore"):
+            return np.array(value, dtype or _FLOAT32)
     if kinds == {int} and (dtype is None or dtype == _INT32) and min(value) >= -0x80000000 and max(value) < 0x80000000:
         return np.array(value, _INT32)
     if not _holds_tensors(value):
@@ -542,15 +567,28 @@ def _of_list(value: Any, dtype: np.dtype[Any] | None) -> Array:
             if dtype is None or dtype.kind not in INTEGERS:
                 raise
             try:
-                return dense(value, np.int64).astype(dtype)
+                wide = dense(value, np.int64)
             except ValueError:
                 raise e from None
+            if dtype.itemsize == 8:
+                raise
+            return wide.astype(dtype)
     if dtype is None:
         dtype = _first_tensor(value)._array.dtype
-    parts = [_converted(part, dtype) for part in value]
+        parts = [_converted(part, dtype) for part in value]
+    else:
+        parts = [_packed(part, dtype) for part in value]
     if len({part.shape for part in parts}) > 1:
         raise InvalidArgumentError(f"Shapes of all inputs must match, got {[part.shape for part in parts]}")
     return np.stack(parts)
+
+
+def _packed(part: Any, dtype: np.dtype[Any]) -> Array:
+    """A part of a list that has tensors in it, for a tensor of a given dtype: tensors are cast, as in TensorFlow."""
+    if isinstance(part, TensorBase) and part._array.dtype != dtype and _STRING not in (dtype, part._array.dtype):
+        cast: Array = quietly(part._array.astype, dtype)
+        return cast
+    return _converted(part, dtype)
 
 
 def _holds_tensors(value: Any) -> bool:
@@ -580,7 +618,8 @@ def ints(value: object, what: str = "shape") -> list[int]:
     """A list of Python ints from a shape, a tensor, or a list of numbers and tensors."""
     if isinstance(value, (list, tuple)) and set(map(type, value)) <= {int}:
         return list(value)
-    array = as_tensor(value)._array
+    packed = isinstance(value, (list, tuple)) and _holds_tensors(value)
+    array = as_tensor(value, _INT64 if packed else None)._array
     if array.size and array.dtype.kind not in INTEGERS:
         raise InvalidTypeError(f"{what} must be integers, got {array.dtype}: {value!r}")
     return [int(d) for d in array.ravel()]
@@ -666,7 +705,7 @@ class Op:
             return type(result)(_made(part) for part in result)
         return _made(result)
 
-    def binary(self, x: Operators, y: object) -> Any:
+    def binary(self, x: Operators[Any], y: object) -> Any:
         """The op of a tensor and anything that can be converted to its dtype, as an operator has it."""
         if not isinstance(x, TensorBase):
             return self.function(x, y)
@@ -688,7 +727,7 @@ class Op:
         except (ValueError, TypeError) as e:
             raise self._explained(e, [a, b]) from None
 
-    def reflected(self, x: Operators, y: object) -> Any:
+    def reflected(self, x: Operators[Any], y: object) -> Any:
         """The op of `y`, converted to the tensor's dtype, and the tensor."""
         return self.function(as_tensor(y, _dtype_in(x)), x)
 
@@ -721,7 +760,7 @@ class Op:
 
     def _check_kind(self, dtype: np.dtype[Any]) -> None:
         if dtype.kind not in self.kinds:
-            raise InvalidTypeError(f"{self.name} does not take {_shown(dtype)}; cast the tensor first, with tf.cast")
+            raise _refused(self.name, dtype)
 
     def _mixed(self, a: np.dtype[Any], b: np.dtype[Any]) -> Exception:
         return InvalidTypeError(
@@ -758,8 +797,12 @@ def _is_bool(value: object) -> bool:
     return isinstance(value, TensorBase) and value._array.dtype == _BOOL
 
 
+def _product_of_bools(x: object, y: object) -> Any:
+    """The product; of bools, TensorFlow computes "and"."""
+    return tensor_of(np.logical_and(_as_bools(x), _as_bools(y)))
+
+
 def _as_bools(value: object) -> Array:
-    """The operand of a product with bools, which TensorFlow takes for "and"."""
     array = as_tensor(value)._array
     if array.dtype == _STRING:
         raise UnimplementedError("Cast string to bool is not supported")
@@ -773,6 +816,23 @@ def _dtype_in(value: Any) -> np.dtype[Any]:
 
 def _shown(dtype: np.dtype[Any]) -> str:
     return as_dtype(dtype).name
+
+
+def _refused(name: str, dtype: np.dtype[Any]) -> Exception:
+    return InvalidTypeError(f"{name} does not take {_shown(dtype)}; cast the tensor first, with tf.cast")
+
+
+def array_of(value: object, kinds: str, name: str) -> Array:
+    """The array of a tensor. Raises unless its dtype is of one of the kinds.
+
+    >>> from feedline.tf.tensor import array_of
+    >>> array_of(1.5, "f", "Softmax")
+    array(1.5, dtype=float32)
+    """
+    array: Array = as_tensor(value)._array
+    if array.dtype.kind not in kinds:
+        raise _refused(name, array.dtype)
+    return array
 
 
 def _elementwise(name: str, kernel: Callable[..., Any], kinds: str = NUMBERS) -> Op:
@@ -850,7 +910,7 @@ def _index_error(array: Array, key: object) -> Exception:
 
 @register_spec_of
 def _spec_of(value: object) -> Any:
-    return TensorSpec(value._array.shape, value.dtype) if isinstance(value, TensorBase) else None
+    return TensorSpec(value.shape, value.dtype) if isinstance(value, TensorBase) else None
 
 
 @register_leaf

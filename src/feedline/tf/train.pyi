@@ -2,6 +2,7 @@
 
 from feedline.train import BytesList as BytesList
 from feedline.train import Checkpoint as Checkpoint
+from feedline.train import CheckpointManager as CheckpointManager
 from feedline.train import Example as Example
 from feedline.train import Feature as Feature
 from feedline.train import FeatureList as FeatureList
@@ -10,11 +11,13 @@ from feedline.train import Features as Features
 from feedline.train import FloatList as FloatList
 from feedline.train import Int64List as Int64List
 from feedline.train import SequenceExample as SequenceExample
+from feedline.tf.runtime import checkpoints_iterator as checkpoints_iterator
 from feedline.tf.runtime import latest_checkpoint as latest_checkpoint
 
 __all__ = [
     "BytesList",
     "Checkpoint",
+    "CheckpointManager",
     "Example",
     "Feature",
     "FeatureList",
@@ -23,5 +26,6 @@ __all__ = [
     "FloatList",
     "Int64List",
     "SequenceExample",
+    "checkpoints_iterator",
     "latest_checkpoint",
 ]

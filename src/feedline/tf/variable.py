@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import threading
 from typing import Any
 
+import numpy as np
+
 from feedline.errors import InvalidArgumentError
 from feedline.structure.spec import TensorShape
+from feedline.structure.types import as_dtype
 from feedline.tf.tensor import Tensor, TensorBase, add, as_tensor, subtract, tensor_of
+from feedline.tf.tracing import graph
 
 
 class Variable(TensorBase):
@@ -21,7 +26,17 @@ class Variable(TensorBase):
     Each assignment replaces the value; tensors computed before keep theirs.
     """
 
-    __slots__ = ("_lock", "_name", "_shape", "trainable")
+    __slots__ = ("_held", "_lock", "_name", "_shape", "trainable")
+
+    @property
+    def _array(self) -> Any:
+        if graph.count.open and graph.current() is not None:
+            raise graph.NeedsValue(f"a variable may change from element to element ({graph.line()})")
+        return self._held
+
+    @_array.setter
+    def _array(self, value: Any) -> None:
+        self._held = value
 
     def __init__(
         self,
@@ -91,9 +106,32 @@ class Variable(TensorBase):
         self._array = array
         return self
 
+    def checkpoint_state(self) -> Any:
+        """The value for `tf.train.Checkpoint`: the dtype's name, the shape, and the bytes in base64."""
+        array = self._array
+        whole = array.dtype.kind != "O"
+        data = _text(array.tobytes()) if whole else [_text(v) for v in array.ravel().tolist()]
+        return [self.dtype.name, list(array.shape), data]
+
+    def restore_checkpoint_state(self, state: Any) -> None:
+        """Sets the value to that of a state."""
+        name, shape, data = state
+        if isinstance(data, list):
+            array = np.empty(len(data), object)
+            array[:] = [base64.b64decode(v) for v in data]
+        else:
+            array = np.frombuffer(base64.b64decode(data), as_dtype(name).dtype)
+        if as_dtype(name) != self.dtype:
+            raise InvalidArgumentError(f"the saved value of {self.name} is {name}, the variable is {self.dtype.name}")
+        self.assign(tensor_of(array.reshape(shape)))
+
     def __reduce__(self) -> Any:
         return Variable, (self._array, self.trainable, True, None, self._name)
 
     def __repr__(self) -> str:
         text = self._text() if not self._array.ndim else repr(self._array)
         return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, numpy={text}>"
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()

@@ -75,6 +75,12 @@ CASES = [
         m=["0", "1", "2", "3"],
         a=["True", "False"],
     ),
+    *each(
+        "tf.compat.v1.image.resize_{m}(img(7, 9, 3, 'float32')[None], {s}, align_corners={a})",
+        m=["bilinear", "bicubic", "area"],
+        s=["[4, 5]", "[14, 20]", "[1, 9]", "[7, 1]", "[1, 1]", "[2, 30]"],
+        a=["True", "False"],
+    ),
     *each("tf.compat.v1.image.resize_{m}({v}, [4, 5])", m=["bilinear", "bicubic", "nearest_neighbor", "area"], v=[B]),
     *each(
         "tf.image.crop_and_resize({v}, [[0., 0., 1., 1.], [.2, .1, .7, .9], [-.2, 0., 1.3, .5], [.8, .8, .1, .1]], [0, 0, 0, 0], {s}{m})",
@@ -302,17 +308,7 @@ CLOSE = {
         ),
         1e-5,
     ),
-    **dict.fromkeys(
-        (
-            "stateless_normal",
-            "stateless_truncated_normal",
-            "image.resize",
-            "resize_bicubic",
-            "resize_area",
-            "resize_bilinear",
-        ),
-        2e-6,
-    ),
+    **dict.fromkeys(("stateless_normal", "stateless_truncated_normal"), 2e-6),
 }
 
 AT_ODDS = {
@@ -326,10 +322,6 @@ AT_ODDS = {
     ),
     "tf.image.rgb_to_hsv(img(3, 3))": "TensorFlow converts an array of bytes; feedline takes floats only, as TensorFlow does for tensors",
     "tf.image.rgb_to_hsv(np.zeros((2, 2, 2), 'float32'))": "a FailedPreconditionError in TensorFlow",
-    **dict.fromkeys(
-        each("tf.compat.v1.image.resize(img(7, 9), {s}, 3, align_corners=True)", s=["[4, 5]", "[14, 20]"]),
-        "area resizing has no aligned corners here",
-    ),
     **dict.fromkeys(
         each("tf.random.stateless_truncated_normal({s}, [1, 2], dtype=tf.float64)", s=["[7]", "[20]"]),
         "float64 numbers are drawn in another order",

@@ -8,21 +8,21 @@
 
 from __future__ import annotations
 
+import sys as _sys
 from typing import TYPE_CHECKING
+from typing import NoReturn as _NoReturn
 
 from feedline.data.iterator import NumpyIterator
 from feedline.data.options import Options, ThreadingOptions
+from feedline.naming import show_public as _show_public
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.cardinality import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from feedline.structure.spec import DatasetSpec, IteratorSpec
 from feedline.tf.data import experimental
-from feedline.tf.data.dataset import Dataset, TensorIterator
+from feedline.tf.data.dataset import Dataset
+from feedline.tf.data.dataset import TensorIterator as Iterator
 from feedline.tf.data.readers import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
-
-if not TYPE_CHECKING:
-    Iterator = TensorIterator
-else:
-    from feedline.tf.data.dataset import TensorIterator as Iterator
+from feedline.tf.notes import explained as _explained
 
 __all__ = [
     "AUTOTUNE",
@@ -40,3 +40,11 @@ __all__ = [
     "ThreadingOptions",
     "experimental",
 ]
+
+_show_public(_sys.modules[__name__], experimental)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> _NoReturn:
+        raise AttributeError(name if name.startswith("_") else _explained(f"data.{name}"))

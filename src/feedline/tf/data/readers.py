@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from feedline.data import readers as _readers
 from feedline.data.dataset import Dataset as _Dataset
 from feedline.tf.border import to_values
 from feedline.tf.data.dataset import Dataset, _make
+
+__all__ = ["CsvDataset", "FixedLengthRecordDataset", "SqlDataset", "TFRecordDataset", "TextLineDataset"]
 
 
 def _on_tensors(kind: type[_Dataset[Any]]) -> type[Dataset[Any]]:
@@ -20,8 +22,17 @@ def _on_tensors(kind: type[_Dataset[Any]]) -> type[Dataset[Any]]:
     return type(kind.__name__, (Dataset,), members)
 
 
-TFRecordDataset = _on_tensors(_readers.TFRecordDataset)
-TextLineDataset = _on_tensors(_readers.TextLineDataset)
-FixedLengthRecordDataset = _on_tensors(_readers.FixedLengthRecordDataset)
-CsvDataset = _on_tensors(_readers.CsvDataset)
-SqlDataset = _on_tensors(_readers.SqlDataset)
+if TYPE_CHECKING:
+    from feedline.tf.data.methods import (
+        CsvDataset,
+        FixedLengthRecordDataset,
+        SqlDataset,
+        TextLineDataset,
+        TFRecordDataset,
+    )
+else:
+    TFRecordDataset = _on_tensors(_readers.TFRecordDataset)
+    TextLineDataset = _on_tensors(_readers.TextLineDataset)
+    FixedLengthRecordDataset = _on_tensors(_readers.FixedLengthRecordDataset)
+    CsvDataset = _on_tensors(_readers.CsvDataset)
+    SqlDataset = _on_tensors(_readers.SqlDataset)

@@ -2,6 +2,7 @@
 
 from feedline.structure.types import DType as DType
 from feedline.structure.types import as_dtype as as_dtype
+from feedline.tf.string_ops import as_string as as_string
 from feedline.structure.types import bool as bool
 from feedline.tf.array_ops import cast as cast
 from feedline.tf.math_ops import complex as complex
@@ -26,6 +27,7 @@ from feedline.structure.types import uint8 as uint8
 __all__ = [
     "DType",
     "as_dtype",
+    "as_string",
     "bool",
     "cast",
     "complex",

@@ -1,20 +1,20 @@
 """The names of `tf.compat.v1.gfile` for type checkers; made by tests/typing/tf_stubs.py."""
 
-from feedline.io.gfile import copy as Copy
-from feedline.io.gfile import rmtree as DeleteRecursively
-from feedline.io.gfile import exists as Exists
+from feedline.tf.v1_ops import Copy as Copy
+from feedline.tf.v1_ops import DeleteRecursively as DeleteRecursively
+from feedline.tf.v1_ops import Exists as Exists
 from feedline.io.gfile import GFile as FastGFile
 from feedline.io.gfile import GFile as GFile
-from feedline.io.gfile import glob as Glob
-from feedline.io.gfile import isdir as IsDirectory
-from feedline.io.gfile import listdir as ListDirectory
-from feedline.io.gfile import makedirs as MakeDirs
-from feedline.io.gfile import mkdir as MkDir
+from feedline.tf.v1_ops import Glob as Glob
+from feedline.tf.v1_ops import IsDirectory as IsDirectory
+from feedline.tf.v1_ops import ListDirectory as ListDirectory
+from feedline.tf.v1_ops import MakeDirs as MakeDirs
+from feedline.tf.v1_ops import MkDir as MkDir
 from feedline.io.gfile import GFile as Open
-from feedline.io.gfile import remove as Remove
-from feedline.io.gfile import rename as Rename
-from feedline.io.gfile import stat as Stat
-from feedline.io.gfile import walk as Walk
+from feedline.tf.v1_ops import Remove as Remove
+from feedline.tf.v1_ops import Rename as Rename
+from feedline.tf.v1_ops import Stat as Stat
+from feedline.tf.v1_ops import Walk as Walk
 
 __all__ = [
     "Copy",

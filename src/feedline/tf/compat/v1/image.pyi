@@ -9,7 +9,7 @@ from feedline.tf.image_ops import adjust_jpeg_quality as adjust_jpeg_quality
 from feedline.tf.image_ops import adjust_saturation as adjust_saturation
 from feedline.tf.image_ops import central_crop as central_crop
 from feedline.tf.io_ops import convert_image_dtype as convert_image_dtype
-from feedline.tf.image_ops import crop_and_resize as crop_and_resize
+from feedline.tf.v1_ops import crop_and_resize as crop_and_resize
 from feedline.tf.image_ops import crop_to_bounding_box as crop_to_bounding_box
 from feedline.tf.io_ops import decode_and_crop_jpeg as decode_and_crop_jpeg
 from feedline.tf.io_ops import decode_bmp as decode_bmp
@@ -17,9 +17,10 @@ from feedline.tf.io_ops import decode_gif as decode_gif
 from feedline.tf.io_ops import decode_image as decode_image
 from feedline.tf.io_ops import decode_jpeg as decode_jpeg
 from feedline.tf.io_ops import decode_png as decode_png
-from feedline.tf.image_ops import draw_bounding_boxes as draw_bounding_boxes
+from feedline.tf.v1_ops import draw_bounding_boxes as draw_bounding_boxes
 from feedline.tf.io_ops import encode_jpeg as encode_jpeg
 from feedline.tf.io_ops import encode_png as encode_png
+from feedline.tf.v1_ops import extract_image_patches as extract_image_patches
 from feedline.tf.io_ops import extract_jpeg_shape as extract_jpeg_shape
 from feedline.tf.image_ops import extract_patches as extract_patches
 from feedline.tf.image_ops import flip_left_right as flip_left_right
@@ -45,6 +46,7 @@ from feedline.tf.image_ops import resize_area as resize_area
 from feedline.tf.image_ops import resize_bicubic as resize_bicubic
 from feedline.tf.image_ops import resize_bilinear as resize_bilinear
 from feedline.tf.image_ops import resize_with_crop_or_pad as resize_image_with_crop_or_pad
+from feedline.tf.image_ops import resize_image_with_pad as resize_image_with_pad
 from feedline.tf.image_ops import resize_images as resize_images
 from feedline.tf.image_ops import resize_nearest_neighbor as resize_nearest_neighbor
 from feedline.tf.image_ops import resize_with_crop_or_pad as resize_with_crop_or_pad
@@ -54,7 +56,7 @@ from feedline.tf.image_ops import rgb_to_hsv as rgb_to_hsv
 from feedline.tf.image_ops import rgb_to_yiq as rgb_to_yiq
 from feedline.tf.image_ops import rgb_to_yuv as rgb_to_yuv
 from feedline.tf.image_ops import rot90 as rot90
-from feedline.tf.image_ops import sample_distorted_bounding_box as sample_distorted_bounding_box
+from feedline.tf.v1_ops import sample_distorted_bounding_box as sample_distorted_bounding_box
 from feedline.tf.image_ops import stateless_random_brightness as stateless_random_brightness
 from feedline.tf.image_ops import stateless_random_contrast as stateless_random_contrast
 from feedline.tf.random_ops import stateless_random_crop as stateless_random_crop
@@ -66,6 +68,7 @@ from feedline.tf.image_ops import stateless_random_saturation as stateless_rando
 from feedline.tf.image_ops import stateless_sample_distorted_bounding_box as stateless_sample_distorted_bounding_box
 from feedline.tf.image_ops import total_variation as total_variation
 from feedline.tf.image_ops import transpose as transpose
+from feedline.tf.image_ops import transpose as transpose_image
 from feedline.tf.image_ops import yiq_to_rgb as yiq_to_rgb
 from feedline.tf.image_ops import yuv_to_rgb as yuv_to_rgb
 
@@ -90,6 +93,7 @@ __all__ = [
     "draw_bounding_boxes",
     "encode_jpeg",
     "encode_png",
+    "extract_image_patches",
     "extract_jpeg_shape",
     "extract_patches",
     "flip_left_right",
@@ -115,6 +119,7 @@ __all__ = [
     "resize_bicubic",
     "resize_bilinear",
     "resize_image_with_crop_or_pad",
+    "resize_image_with_pad",
     "resize_images",
     "resize_nearest_neighbor",
     "resize_with_crop_or_pad",
@@ -136,6 +141,7 @@ __all__ = [
     "stateless_sample_distorted_bounding_box",
     "total_variation",
     "transpose",
+    "transpose_image",
     "yiq_to_rgb",
     "yuv_to_rgb",
 ]

@@ -4,6 +4,7 @@ from feedline.io import FixedLenFeature as FixedLenFeature
 from feedline.io import FixedLenSequenceFeature as FixedLenSequenceFeature
 from feedline.io import RaggedFeature as RaggedFeature
 from feedline.io import SparseFeature as SparseFeature
+from feedline.tf.v1_ops import TFRecordCompressionType as TFRecordCompressionType
 from feedline.io import TFRecordOptions as TFRecordOptions
 from feedline.io import TFRecordWriter as TFRecordWriter
 from feedline.io import VarLenFeature as VarLenFeature
@@ -17,7 +18,7 @@ from feedline.tf.io_ops import decode_image as decode_image
 from feedline.tf.io_ops import decode_jpeg as decode_jpeg
 from feedline.tf.io_ops import decode_json_example as decode_json_example
 from feedline.tf.io_ops import decode_png as decode_png
-from feedline.tf.io_ops import decode_raw as decode_raw
+from feedline.tf.v1_ops import decode_raw as decode_raw
 from feedline.tf.io_ops import deserialize_many_sparse as deserialize_many_sparse
 from feedline.tf.io_ops import encode_base64 as encode_base64
 from feedline.tf.io_ops import encode_jpeg as encode_jpeg
@@ -35,6 +36,7 @@ from feedline.tf.io_ops import read_file as read_file
 from feedline.tf.io_ops import serialize_many_sparse as serialize_many_sparse
 from feedline.tf.io_ops import serialize_sparse as serialize_sparse
 from feedline.tf.io_ops import serialize_tensor as serialize_tensor
+from feedline.tf.v1_ops import tf_record_iterator as tf_record_iterator
 from feedline.tf.io_ops import write_file as write_file
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "FixedLenSequenceFeature",
     "RaggedFeature",
     "SparseFeature",
+    "TFRecordCompressionType",
     "TFRecordOptions",
     "TFRecordWriter",
     "VarLenFeature",
@@ -73,5 +76,6 @@ __all__ = [
     "serialize_many_sparse",
     "serialize_sparse",
     "serialize_tensor",
+    "tf_record_iterator",
     "write_file",
 ]

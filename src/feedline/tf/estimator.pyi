@@ -1,0 +1,7 @@
+"""The names of `tf.estimator` for type checkers; made by tests/typing/tf_stubs.py."""
+
+from feedline.tf.runtime import ModeKeys as ModeKeys
+
+__all__ = [
+    "ModeKeys",
+]
