@@ -162,3 +162,15 @@ def test_a_url_is_refused(tmp_path: Path) -> None:
                 use("s3://bucket/state")
         checkpoint.read(checkpoint.write(f"file://{tmp_path}/state"))
         assert [p.name for p in tmp_path.iterdir()] == ["state"]
+
+
+def test_names_that_are_no_file_names(tmp_path: Path) -> None:
+    checkpoint = fl.train.Checkpoint(it=iter(fl.Dataset.range(4)))
+    for call in (checkpoint.write, checkpoint.save, checkpoint.read):
+        with pytest.raises(fl.errors.InvalidArgumentError, match="a file name cannot contain a zero byte"):
+            call(f"{tmp_path}/a\0b")
+        with pytest.raises(fl.errors.InvalidTypeError, match="a file name must be a str, bytes or path, got 5"):
+            call(5)  # type: ignore[operator]
+    with pytest.raises(fl.errors.InvalidArgumentError, match="a file name cannot contain a zero byte"):
+        fl.train.CheckpointManager(checkpoint, f"{tmp_path}/a\0b", max_to_keep=1)
+    assert checkpoint.save_counter == 0

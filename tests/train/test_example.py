@@ -1,4 +1,4 @@
-"""`Example` and its kin: protobuf's constructors, attributes and bytes."""
+"""`Example` and the other messages: protobuf's constructors, attributes and bytes."""
 
 from __future__ import annotations
 

@@ -9,4 +9,4 @@ from feedline.naming import show_public as _show_public
 
 __all__ = ["v1"]
 
-_show_public(_sys.modules[__name__], v1, v1.data, v1.train)
+_show_public(_sys.modules[__name__], v1.data, v1.train)

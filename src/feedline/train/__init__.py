@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from feedline.train.checkpoint import Checkpoint
+from feedline.train.checkpoint_manager import CheckpointManager
 from feedline.train.example import (
     BytesList,
     Example,
@@ -19,6 +20,7 @@ from feedline.train.example import (
 __all__ = [
     "BytesList",
     "Checkpoint",
+    "CheckpointManager",
     "Example",
     "Feature",
     "FeatureList",

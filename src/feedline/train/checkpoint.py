@@ -1,4 +1,4 @@
-"""`tf.train.Checkpoint` for the objects that feedline saves: iterators."""
+"""`tf.train.Checkpoint` for the objects that feedline saves: iterators, variables and random generators."""
 
 from __future__ import annotations
 
@@ -29,39 +29,64 @@ class Checkpoint:
     (np.int64(0), np.int64(1))
     >>> _ = fl.train.Checkpoint(iterator=it).write(path)
     >>> other = iter(fl.Dataset.range(5))
-    >>> fl.train.Checkpoint(iterator=other).read(path)
+    >>> _ = fl.train.Checkpoint(iterator=other).read(path)
     >>> next(other)
     np.int64(2)
 
-    Any object with `save() -> bytes` of JSON and `restore(bytes)` can be saved, under any name. The file is JSON and is
-    replaced atomically: after a crash of the process or the machine it is the new one or the old one, complete, because
-    it is written beside its final path, synced to disk and then moved. A checksum detects later damage.
+    Any object with `save() -> bytes` of JSON and `restore(bytes)` can be saved, under any name, and so can the
+    variables and random generators of `feedline.tf`. The objects are attributes: `checkpoint.iterator`.
+
+    The file is JSON and is replaced atomically: after a crash of the process or the machine it is the new one or the
+    old one, complete, because it is written beside its final path, synced to disk and then moved. A checksum detects
+    later damage.
     """
 
     def __init__(self, **objects: Any) -> None:
-        for name, thing in objects.items():
-            if not (callable(getattr(thing, "save", None)) and callable(getattr(thing, "restore", None))):
-                raise TypeError(
-                    f"Checkpoint: {name}={thing!r} cannot be saved; pass iterators, for instance iter(dataset)"
-                )
-        self._objects = objects
+        self._objects = {name: _savable(name, thing) for name, thing in objects.items()}
+        self._shown = objects
         self._count = 0
+
+    @property
+    def save_counter(self) -> int:
+        """How many checkpoints have been saved, those of earlier processes that were restored included."""
+        return self._count
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["_shown"][name]
+        except KeyError:
+            raise AttributeError(f"this Checkpoint has no object {name!r}") from None
 
     def write(self, file_prefix: str | os.PathLike[str]) -> str:
         """Saves everything to the file with exactly this name, which is returned."""
         path = on_disk(file_prefix, "Checkpoint")
         saved = {name: json.loads(thing.save()) for name, thing in self._objects.items()}
-        text = json.dumps({"feedline_checkpoint": VERSION, "objects": saved, "checksum": _checksum(saved)})
-        write(path, text, "Checkpoint")
+        found = {"feedline_checkpoint": VERSION, "objects": saved, "saves": self._count, "checksum": _checksum(saved)}
+        write(path, json.dumps(found), "Checkpoint")
         return path
 
-    def save(self, file_prefix: str | os.PathLike[str]) -> str:
-        """Saves everything to `file_prefix-1`, the next time to `file_prefix-2` and so on; returns the name."""
-        self._count += 1
-        return self.write(f"{os.fspath(file_prefix)}-{self._count}")
+    def save(self, file_prefix: str | os.PathLike[str], options: object = None) -> str:
+        """Saves everything to `file_prefix-1`, the next time to `file_prefix-2` and so on; returns the name. The file
+        `checkpoint` beside it then names it, for `tf.train.latest_checkpoint`.
+        """
+        path = self.numbered(file_prefix, self._count + 1)
+        update_state(os.path.dirname(path), [(path, 0.0)], 0.0)
+        return path
 
-    def read(self, save_path: str | os.PathLike[str]) -> None:
-        """Restores everything from the file."""
+    def numbered(self, file_prefix: str | os.PathLike[str], number: int) -> str:
+        """Saves everything to `file_prefix-number`, which is returned; the folder is made if it is not there."""
+        os.makedirs(os.path.dirname(on_disk(file_prefix, "Checkpoint")) or ".", exist_ok=True)
+        self._count += 1
+        try:
+            return self.write(f"{os.fsdecode(file_prefix)}-{number}")
+        except BaseException:
+            self._count -= 1
+            raise
+
+    def read(self, save_path: str | os.PathLike[str] | None, options: object = None) -> LoadStatus:
+        """Restores everything from the file; nothing if `save_path` is None."""
+        if save_path is None:
+            return LoadStatus()
         path = on_disk(save_path, "Checkpoint")
         try:
             with open(path, "rb") as f:
@@ -87,6 +112,8 @@ class Checkpoint:
                     f"Checkpoint: {path} has no entry {name!r}, only {', '.join(sorted(objects)) or 'nothing'}"
                 )
         self._restore(objects, path)
+        self._count = found.get("saves", self._count)
+        return LoadStatus()
 
     def _restore(self, objects: dict[str, Any], path: str) -> None:
         """Restores all objects, or none: if one rejects its state, those before it are rolled back."""
@@ -104,6 +131,56 @@ class Checkpoint:
                 raise
 
     restore = read
+
+
+class LoadStatus:
+    """What `Checkpoint.restore` returns. Whatever is missing in a file has already raised an error: the methods, which
+    are TensorFlow's, have nothing to check.
+    """
+
+    def assert_consumed(self) -> LoadStatus:
+        """The status itself."""
+        return self
+
+    assert_existing_objects_matched = assert_nontrivial_match = expect_partial = assert_consumed
+
+    def __repr__(self) -> str:
+        return "<restored>"
+
+
+class _State:
+    """Something whose state is a value of JSON, with the methods of an iterator."""
+
+    def __init__(self, thing: Any) -> None:
+        self._thing = thing
+
+    def save(self) -> bytes:
+        return json.dumps(self._thing.checkpoint_state()).encode()
+
+    def restore(self, state: bytes) -> None:
+        self._thing.restore_checkpoint_state(json.loads(state))
+
+
+def _savable(name: str, thing: Any) -> Any:
+    """The object to call `save` and `restore` of."""
+    if callable(getattr(thing, "save", None)) and callable(getattr(thing, "restore", None)):
+        return thing
+    if callable(getattr(thing, "checkpoint_state", None)):
+        return _State(thing)
+    raise TypeError(
+        f"Checkpoint: {name}={thing!r} cannot be saved; pass iterators, for instance iter(dataset), variables, or "
+        "random generators; models and optimizers are saved by the training framework"
+    )
+
+
+def update_state(folder: str, paths: list[tuple[str, float]], preserved: float) -> None:
+    """Writes the file `checkpoint`, which names the checkpoints of a folder and when they were written, newest last."""
+    names = [os.path.basename(path) for path, _ in paths]
+    lines = [f'model_checkpoint_path: "{names[-1]}"'] if names else []
+    lines += [f'all_model_checkpoint_paths: "{name}"' for name in names]
+    lines += [f"all_model_checkpoint_timestamps: {when}" for _, when in paths if when]
+    lines += [f"last_preserved_timestamp: {preserved}"] if preserved else []
+    write(os.path.join(folder, "checkpoint"), "\n".join(lines) + "\n", "Checkpoint")
 
 
 def _checksum(objects: object) -> str:

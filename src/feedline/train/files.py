@@ -7,13 +7,14 @@ import os
 
 from feedline import drafts
 from feedline.errors import NotFoundError, ResourceExhaustedError, UnimplementedError, op_class
+from feedline.structure.arguments import as_path
 
 _FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 def on_disk(name: str | os.PathLike[str], op: str) -> str:
     """The local path of a name, which may begin with `file://`. The error for a remote one names `op`."""
-    path = os.fspath(name)
+    path = os.fsdecode(as_path(name))
     if path.startswith("file://"):
         return path[len("file://") :]
     if "://" in path:

@@ -118,3 +118,12 @@ def test_group_takes_operations_and_tensors(session: v1.Session):
 def test_programs_may_switch_eager_execution_off():
     v1.disable_eager_execution()
     v1.disable_v2_behavior()
+
+
+def test_tables_initializer_runs_what_is_in_the_collection(session: v1.Session):
+    """As `input_fn`s of estimators use it: the session that trains runs `tables_initializer`, and nothing else."""
+    assert session.run(v1.tables_initializer()) is None
+    iterator = v1.data.make_initializable_iterator(v1.data.Dataset.range(3))
+    v1.add_to_collection(v1.GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
+    session.run(v1.tables_initializer())
+    assert session.run(iterator.get_next()) == 0

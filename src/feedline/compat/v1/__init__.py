@@ -12,10 +12,14 @@
 [0 1 2 3]
 [4]
 
-Symbolic tensors have a value only in `Session.run`. NumPy's functions accept them.
+Symbolic tensors have a value only in `Session.run`. NumPy's functions accept them, and so do TensorFlow's, which
+`feedline.tf.compat.v1` has on tensors, and this module on NumPy values: `tf.cast`, `tf.image`, `tf.contrib.data`.
 """
 
 from __future__ import annotations
+
+import importlib as _importlib
+from typing import TYPE_CHECKING
 
 from feedline import errors
 from feedline.compat.v1 import data, train
@@ -121,3 +125,13 @@ __all__ = [
     "uint32",
     "uint64",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _importlib.import_module("feedline.tf.v1_graph").on_values(name)
+
+    def __dir__():
+        return sorted({*__all__, *_importlib.import_module("feedline.tf.names").public("compat.v1")})

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from feedline import errors
-from feedline.compat.v1.graph import inside_function
+from feedline.compat.v1.graph import GraphKeys, get_default_graph, inside_function
 from feedline.compat.v1.symbolic import SymbolicCall
 from feedline.compat.v1.tensor import Operation, SessionRun, Tensor
 from feedline.errors import InvalidArgumentError, OutOfRangeError
@@ -184,14 +184,18 @@ def local_variables_initializer() -> Operation:
 
 
 def tables_initializer(name: str = "init_all_tables") -> Operation:
-    """Does nothing, like `global_variables_initializer`: no table needs to be initialized.
+    """Runs the operations in `GraphKeys.TABLE_INITIALIZERS`, such as the initializers of iterators. Tables need none.
 
     >>> from feedline.compat import v1
-    >>> with v1.Graph().as_default():
-    ...     v1.tables_initializer()
-    <fl.Operation 'init_all_tables'>
+    >>> with v1.Graph().as_default(), v1.Session() as session:
+    ...     iterator = v1.data.Dataset.range(3).make_initializable_iterator()
+    ...     v1.add_to_collection(v1.GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
+    ...     session.run(v1.tables_initializer())
+    ...     session.run(iterator.get_next())
+    np.int64(0)
     """
-    return no_op(name)
+    initializers = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
+    return group(*initializers, name=name) if initializers else no_op(name)
 
 
 def disable_eager_execution() -> None:

@@ -213,11 +213,31 @@ class GraphKeys:
     """Names of collections.
 
     >>> from feedline.compat import v1
-    >>> v1.GraphKeys.SAVEABLE_OBJECTS
-    'saveable_objects'
+    >>> v1.GraphKeys.TABLE_INITIALIZERS
+    'table_initializer'
+
+    `tables_initializer` runs what is in `TABLE_INITIALIZERS`, where functions for estimators put the initializers of
+    their iterators; a `Saver` saves `SAVEABLE_OBJECTS`. The others are only names.
     """
 
+    ASSET_FILEPATHS = "asset_filepaths"
+    GLOBAL_STEP = "global_step"
+    GLOBAL_VARIABLES = "variables"
+    INIT_OP = "init_op"
+    LOCAL_INIT_OP = "local_init_op"
+    LOCAL_VARIABLES = "local_variables"
+    LOSSES = "losses"
+    MODEL_VARIABLES = "model_variables"
+    QUEUE_RUNNERS = "queue_runners"
+    READY_OP = "ready_op"
+    REGULARIZATION_LOSSES = "regularization_losses"
     SAVEABLE_OBJECTS = "saveable_objects"
+    SAVERS = "savers"
+    SUMMARIES = "summaries"
+    SUMMARY_OP = "summary_op"
+    TABLE_INITIALIZERS = "table_initializer"
+    TRAINABLE_VARIABLES = "trainable_variables"
+    UPDATE_OPS = "update_ops"
 
 
 def add_to_collection(name: str, value: object) -> None:

@@ -127,6 +127,11 @@ class Tensor(Symbolic):
         """The same as `shape`."""
         return self.shape
 
+    def set_shape(self, shape: object) -> None:
+        """States what is known of the shape."""
+        if isinstance(self.spec, TensorSpec):
+            self._spec = TensorSpec(self.shape.merge_with(TensorShape(shape)), self.spec.dtype)
+
     def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: object = None) -> Any:
         """The value in a run of `session`, or of the default session."""
         return _session(session, "eval").run(self, feed_dict)

@@ -13,6 +13,7 @@ from feedline.errors import DataLossError, InvalidArgumentError, NotFoundError
 from feedline.train import (
     BytesList,
     Checkpoint,
+    CheckpointManager,
     Example,
     Feature,
     FeatureList,
@@ -28,6 +29,7 @@ from feedline.train.files import on_disk, write
 __all__ = [
     "BytesList",
     "Checkpoint",
+    "CheckpointManager",
     "Example",
     "Feature",
     "FeatureList",
@@ -90,5 +92,3 @@ class Saver:
             raise NotFoundError(f"restore: {path!r} has no state for {sorted(missing)}; it has {sorted(states)}")
         for name, saveable in self._saveables.items():
             saveable.restore(sess, base64.b64decode(states[name]))
-
-

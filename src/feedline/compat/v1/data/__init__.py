@@ -14,6 +14,7 @@ from feedline.compat.v1.data import experimental
 from feedline.compat.v1.data.dataset import Dataset, get_output_classes, get_output_shapes, get_output_types
 from feedline.compat.v1.data.iterator import Iterator, make_initializable_iterator, make_one_shot_iterator
 from feedline.compat.v1.data.readers import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
+from feedline.data.options import Options, ThreadingOptions
 from feedline.plan.arguments import AUTOTUNE
 from feedline.plan.cardinality import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 
@@ -24,8 +25,10 @@ __all__ = [
     "Dataset",
     "FixedLengthRecordDataset",
     "Iterator",
+    "Options",
     "TFRecordDataset",
     "TextLineDataset",
+    "ThreadingOptions",
     "experimental",
     "get_output_classes",
     "get_output_shapes",

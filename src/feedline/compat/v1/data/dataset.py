@@ -162,21 +162,21 @@ def _make(plan: Node) -> Dataset[Any]:
 Dataset._made = staticmethod(_make)
 
 
-def in_graph(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wraps `function`, which makes a dataset, to make v1 datasets from symbolic arguments."""
+def in_graph(function: Callable[..., Any], kind: type[DatasetBase[Any]] = Dataset) -> Callable[..., Any]:
+    """Wraps `function`, which makes a dataset, to make v1 datasets, those of a `kind`, from symbolic arguments."""
 
     @functools.wraps(function)
     def method(*args: Any, **kwargs: Any) -> Any:
-        return v1_dataset(deferred.applied(function, args, kwargs))
+        return v1_dataset(deferred.applied(function, args, kwargs), kind)
 
     return method
 
 
-def v1_dataset(made: object) -> Any:
-    """Converts a dataset or a plan to a v1 dataset; returns any other value unchanged."""
+def v1_dataset(made: object, kind: type[DatasetBase[Any]] = Dataset) -> Any:
+    """Converts a dataset or a plan to a v1 dataset of a kind; returns any other value unchanged."""
     if isinstance(made, DatasetBase):
-        return made if isinstance(made, Dataset) else _make(made._plan)
-    return _make(made) if isinstance(made, Node) else made
+        return made if isinstance(made, kind) else kind._made(made._plan)
+    return kind._made(made) if isinstance(made, Node) else made
 
 
 def as_tensor(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -203,21 +203,31 @@ def _making_datasets(method: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-setattr(Dataset, "from_sparse_tensor_slices", staticmethod(in_graph(from_sparse_tensor_slices)))  # noqa: B010
-
-_VALUES = {"cardinality", "get_single_element", "reduce", "save"}
+VALUES = {"cardinality", "get_single_element", "reduce", "save"}
+"""Methods that return values: in a graph, tensors."""
 _MAKE_DATASETS = {"flat_map", "group_by_window", "interleave"}
 _AS_THEY_ARE = {"as_numpy_iterator", "fingerprint", "options"}
 _AS_THEY_ARE |= {"to_arrow", "to_jax", "to_keras", "to_pandas", "to_torch"}
 
-for _name, _attribute in list(vars(_Dataset).items()):
-    if _name.startswith("_") or _name in _AS_THEY_ARE or _name in vars(Dataset) or not callable(_attribute):
-        continue
-    if isinstance(_attribute, staticmethod):
-        setattr(Dataset, _name, staticmethod(in_graph(_attribute.__func__)))
-    else:
-        _method = _making_datasets(_attribute) if _name in _MAKE_DATASETS else _attribute
-        setattr(Dataset, _name, as_tensor(_method) if _name in _VALUES else in_graph(_method))
+
+def methods() -> Iterator[tuple[str, Callable[..., Any], bool]]:
+    """The methods that make datasets or values, those of `fl.Dataset` and that of TensorFlow 1 alone: their names, and
+    whether they are static.
+    """
+    yield "from_sparse_tensor_slices", from_sparse_tensor_slices, True
+    for name, attribute in list(vars(_Dataset).items()):
+        if name.startswith("_") or name in _AS_THEY_ARE or not callable(attribute):
+            continue
+        if isinstance(attribute, staticmethod):
+            yield name, attribute.__func__, True
+        else:
+            yield name, _making_datasets(attribute) if name in _MAKE_DATASETS else attribute, False
+
+
+for _name, _method, _is_static in methods():
+    if _name not in vars(Dataset):
+        _made = as_tensor(_method) if _name in VALUES else in_graph(_method)
+        setattr(Dataset, _name, staticmethod(_made) if _is_static else _made)
 own_methods(Dataset, list(vars(Dataset).items()))
 
 

@@ -7,6 +7,7 @@ from feedline.data.dataset import Dataset as _Dataset
 from feedline.io.tfrecord.reader import Corruption
 from feedline.ops.sources.from_source import Source
 from feedline.plan.annotations import AnyDType, Filename, Filenames, Integer, K, Leaf, R, S, T, Ts, V
+from feedline.plan.ray_workers import RayWorkers, WorkersArgument
 from feedline.structure.sparse import SparseTensor
 from numpy.typing import NDArray
 from typing import Any, Literal, Never, SupportsIndex, TypeVar, overload
@@ -139,10 +140,13 @@ class Methods(_Dataset[T_co]):
     def concatenate(self: Dataset[T], dataset: _Dataset[Any], name: str | None=None) -> Dataset[T]:
         ...
 
+    def distribute(self: Dataset[T], workers: RayWorkers | str | Tensor='ray', *, deterministic: bool | Tensor | None=None) -> Dataset[T]:
+        ...
+
     def enumerate(self: Dataset[T], start: Integer | Tensor=0, name: str | None=None) -> Dataset[tuple[np.int64, T]]:
         ...
 
-    def filter(self: Dataset[T], predicate: Callable[..., Any], name: str | None=None, *, num_parallel_calls: Integer | Tensor | None=None, deterministic: bool | Tensor | None=None) -> Dataset[T]:
+    def filter(self: Dataset[T], predicate: Callable[..., Any], name: str | None=None, *, num_parallel_calls: Integer | Tensor | None=None, deterministic: bool | Tensor | None=None, workers: WorkersArgument | Tensor=None) -> Dataset[T]:
         ...
 
     @overload
@@ -174,15 +178,15 @@ class Methods(_Dataset[T_co]):
         ...
 
     @overload
-    def map(self: Dataset[T], map_func: Callable[[T], R], num_parallel_calls: Integer | Tensor | None=None, deterministic: bool | Tensor | None=None, synchronous: bool | Tensor | None=None, use_unbounded_threadpool: bool | Tensor=False, name: str | None=None, *, workers: Literal['thread', 'process'] | Tensor | None=None) -> Dataset[R]:
+    def map(self: Dataset[T], map_func: Callable[[T], R], num_parallel_calls: Integer | Tensor | None=None, deterministic: bool | Tensor | None=None, synchronous: bool | Tensor | None=None, use_unbounded_threadpool: bool | Tensor=False, name: str | None=None, *, workers: WorkersArgument | Tensor=None) -> Dataset[R]:
         ...
 
     @overload
-    def map(self: Dataset[tuple[*Ts,]], map_func: Callable[[*Ts], R], num_parallel_calls: Integer | Tensor | None=None, deterministic: bool | Tensor | None=None, synchronous: bool | Tensor | None=None, use_unbounded_threadpool: bool | Tensor=False, name: str | None=None, *, workers: Literal['thread', 'process'] | Tensor | None=None) -> Dataset[R]:
+    def map(self: Dataset[tuple[*Ts,]], map_func: Callable[[*Ts], R], num_parallel_calls: Integer | Tensor | None=None, deterministic: bool | Tensor | None=None, synchronous: bool | Tensor | None=None, use_unbounded_threadpool: bool | Tensor=False, name: str | None=None, *, workers: WorkersArgument | Tensor=None) -> Dataset[R]:
         ...
 
     @overload
-    def map(self: Dataset[Any], map_func: Callable[..., R], num_parallel_calls: Integer | Tensor | None=None, deterministic: bool | Tensor | None=None, synchronous: bool | Tensor | None=None, use_unbounded_threadpool: bool | Tensor=False, name: str | None=None, *, workers: Literal['thread', 'process'] | Tensor | None=None) -> Dataset[R]:
+    def map(self: Dataset[Any], map_func: Callable[..., R], num_parallel_calls: Integer | Tensor | None=None, deterministic: bool | Tensor | None=None, synchronous: bool | Tensor | None=None, use_unbounded_threadpool: bool | Tensor=False, name: str | None=None, *, workers: WorkersArgument | Tensor=None) -> Dataset[R]:
         ...
 
     def padded_batch(self: Dataset[Any], batch_size: Integer | Tensor, padded_shapes: object=None, padding_values: object=None, drop_remainder: bool | Tensor=False, name: str | None=None) -> Dataset[Any]:
