@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import argparse
 import inspect
+import io
 import tempfile
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 
 import feedline as fl
 from feedline.structure.block import Array
-from feedline.tools.digits import CLASSES, SIZE, Digits, digits
-from feedline.tools.screen import BOLD, DIM, GREEN, Screen
+from feedline.tools.shared.command import command
+from feedline.tools.shared.digits import CLASSES, SIZE, Digits, digits
+from feedline.tools.shared.output import print_json
+from feedline.tools.shared.screen import BOLD, DIM, GREEN, Screen
+from feedline.tools.shared.text import plural
 
 EPOCHS = 5
 FEWEST_IMAGES = 500
@@ -126,13 +130,15 @@ class Demo:
     def train(self) -> tuple[Softmax, float, Any, Any]:
         """Trains all epochs without a break. Returns the model, its accuracy, the dataset, and the iterator's report.
         """
-        self.screen.heading(f"3. A softmax classifier in NumPy, {self.epochs} epochs, batches of {self.batch}")
+        epochs = plural(self.epochs, "epoch")
+        self.screen.heading(f"3. A softmax classifier in NumPy, {epochs}, batches of {self.batch}")
         model, data = Softmax(), self.pipeline()
         with iter(data) as it:
             share = self._learn(model, it, range(self.steps * self.epochs))
             report = it.report()
         good = share > GOOD
         words = f"validation accuracy {share:.1%}"
+        words += "" if good else f"; {GOOD:.0%} is expected: give it more --images or --epochs"
         self.screen.say()
         self.screen.say("  " + (self.screen.styled(words, BOLD, GREEN) if good else words))
         return model, share, data, report
@@ -201,19 +207,31 @@ class Demo:
         return fl.TFRecordDataset(sorted(map(str, self.folder.glob("valid-*")))).map(parse).batch(1024)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Runs `feedline demo`; 0 on success."""
-    screen, began = Screen(), time.perf_counter()
+@command("feedline demo", "feedline demo --images 2000 --epochs 3", "feedline demo --json")
+@click.option("--digits", "kind", type=click.Choice(SOURCES), default="auto", help="auto: scikit-learn's if installed.")
+@click.option("--images", type=click.IntRange(FEWEST_IMAGES), help="Number of images (default: 60,000, or all).")
+@click.option("--epochs", type=click.IntRange(1), default=EPOCHS, show_default=True, help="Number of epochs.")
+def demo(kind: str, images: int | None, epochs: int, as_json: bool) -> int:
+    """Write digits to TFRecords, train on them, crash, and resume.
+
+    Writes pictures of digits to TFRecord files, reads them back through a pipeline, trains a classifier in NumPy, stops
+    in the middle of an epoch, resumes from a checkpoint, and shows the plan and where the time went. No framework is
+    needed. Its files are in a temporary folder, which is removed at the end.
+    """
+    screen, began = Screen(io.StringIO() if as_json else None), time.perf_counter()
     screen.say(screen.styled(f"feedline {fl.__version__}", BOLD) + screen.styled(": tf.data without TensorFlow", DIM))
     with tempfile.TemporaryDirectory(prefix="feedline-demo-") as folder:
-        demo = Demo(Path(folder), screen, digits(arguments.digits, arguments.images), arguments.epochs)
-        demo.write()
-        demo.show_pipeline()
-        model, share, data, report = demo.train()
-        same = demo.crash_and_resume(model)
-        demo.explain(data, report)
+        show = Demo(Path(folder), screen, digits(kind, images), epochs)
+        show.write()
+        show.show_pipeline()
+        model, share, data, report = show.train()
+        same = show.crash_and_resume(model)
+        show.explain(data, report)
+    took = time.perf_counter() - began
     screen.say()
-    screen.say(screen.styled(f"Done in {time.perf_counter() - began:.1f} s; its files are removed.", DIM))
+    screen.say(screen.styled(f"Done in {took:.1f} s; its files are removed.", DIM))
+    if as_json:
+        print_json({"images": len(show.data.labels), "accuracy": share, "same_after_crash": same, "seconds": took})
     return 0 if same and share > GOOD else 1
 
 
@@ -223,28 +241,3 @@ def _rate(images: int, began: float) -> str:
 
 def _size(n: int) -> str:
     return f"{n / 1e6:.1f} MB" if n >= 1e6 else f"{n / 1e3:.0f} kB"
-
-
-def register(commands: Any) -> None:
-    """Adds the sub-command."""
-    command = commands.add_parser(
-        "demo",
-        help="write digits to TFRecords, train on them, crash, and resume; no framework needed",
-        description="Writes pictures of digits to TFRecord files, reads them back through a pipeline, trains a "
-        "classifier in NumPy, stops in the middle of an epoch, resumes from a checkpoint, and shows the "
-        "plan and where the time went. Its files are in a temporary folder, which is removed at the end.",
-    )
-    command.add_argument("--digits", choices=SOURCES, default=SOURCES[0], help="auto: scikit-learn's if installed")
-    command.add_argument("--images", type=_at_least(FEWEST_IMAGES), help="number of images (default: 60,000, or all)")
-    command.add_argument("--epochs", type=_at_least(1), default=EPOCHS, help=f"number of epochs (default: {EPOCHS})")
-    command.set_defaults(run=run)
-
-
-def _at_least(least: int) -> Callable[[str], int]:
-    def number(text: str) -> int:
-        value = int(text)
-        if value < least:
-            raise argparse.ArgumentTypeError(f"must be at least {least}, got {value}")
-        return value
-
-    return number

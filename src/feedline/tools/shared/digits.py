@@ -36,7 +36,7 @@ class Digits(NamedTuple):
 def digits(source: str = "auto", count: int | None = None, seed: int = 0) -> Digits:
     """Images from `source`: "scikit-learn", "drawn", or "auto", which is the former if it is installed.
 
-    >>> from feedline.tools.digits import digits
+    >>> from feedline.tools.shared.digits import digits
     >>> found = digits("drawn", 100)
     >>> found.images.shape, found.images.dtype, found.labels[:3]
     ((100, 8, 8), dtype('uint8'), array([8, 6, 5]))

@@ -7,8 +7,8 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from feedline.tools import digits as rooms
-from feedline.tools.digits import digits
+from feedline.tools.shared import digits as rooms
+from feedline.tools.shared.digits import digits
 
 
 def test_drawn_digits_are_all_there_and_differ() -> None:

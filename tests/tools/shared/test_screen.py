@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from feedline.tools import screen as screens
-from feedline.tools.screen import BOLD, Screen
+from feedline.tools.shared import screen as screens
+from feedline.tools.shared.screen import BOLD, Screen
 
 
 class Terminal(io.StringIO):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 import textwrap
 import time
 from itertools import zip_longest
 from typing import Any, TextIO
+
+from feedline.tools.shared.text import standard_output
 
 EVERY_S = 0.05
 WIDTH = 80
@@ -27,7 +28,7 @@ BOLD, DIM, GREEN, CYAN = "1", "2", "32", "36"
 class Screen:
     """Where a tool prints. Colours and bars appear on a terminal only; NO_COLOR and TERM=dumb are honoured.
 
-    >>> from feedline.tools.screen import Screen
+    >>> from feedline.tools.shared.screen import Screen
     >>> screen = Screen()
     >>> screen.say("reading")
     reading
@@ -37,7 +38,7 @@ class Screen:
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        self.stream = sys.stdout if stream is None else stream
+        self.stream = standard_output() if stream is None else stream
         dumb = os.environ.get("TERM") == "dumb"
         self.live = self.stream.isatty() and not dumb
         self.coloured = self.live and not os.environ.get("NO_COLOR")

@@ -1,0 +1,1 @@
+"""What the sub-commands share: arguments, output, and records of any format."""
