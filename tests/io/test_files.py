@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -108,3 +109,27 @@ def test_errors_have_the_class_of_tensorflow_and_name_the_file(tmp_path: Path) -
     (tmp_path / "file").touch()
     with pytest.raises((fl.errors.FailedPreconditionError, fl.errors.AlreadyExistsError)):
         fl.io.write_file(tmp_path / "file" / "below", "")
+    with pytest.raises(fl.errors.InvalidArgumentError, match="x: File name too long"):
+        fl.io.read_file(tmp_path / ("x" * 5000))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        fl.io.read_file,
+        lambda name: fl.io.write_file(name, b""),
+        fl.io.TFRecordWriter,
+        fl.io.gfile.stat,
+        lambda name: list(fl.TFRecordDataset(name)),
+        lambda name: list(fl.TextLineDataset(name)),
+        lambda name: list(fl.ParquetDataset(name)),
+        lambda name: list(fl.Dataset.load(name)),
+        lambda name: fl.Dataset.range(2).save(name),
+        lambda name: list(fl.Dataset.range(2).cache(name)),
+        lambda name: list(fl.Dataset.range(2).snapshot(name)),
+    ],
+)
+def test_a_name_with_a_zero_byte(use: Callable[[str], object]) -> None:
+    """Names come from files too: what the system cannot express is an error of feedline."""
+    with pytest.raises(fl.errors.InvalidArgumentError, match=r"a file name cannot contain a zero byte, got b'a"):
+        use("a\0b")

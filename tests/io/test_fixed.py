@@ -96,6 +96,8 @@ def test_decode_raw_of_bools_and_shapes() -> None:
         ([b"ab", b"cde"], fl.uint8, None, "string 1 has 3 bytes and the first 2"),
         (b"ab", fl.int32, 6, "fixed_length must be a positive multiple"),
         (b"ab", fl.uint8, 0, "fixed_length must be a positive multiple"),
+        (b"ab", fl.uint8, 2**31, "fixed_length must be .* at most 2147483647, got 2147483648"),
+        (b"ab", fl.uint8, 2**40, "fixed_length must be .* at most 2147483647"),
         (b"ab", fl.string, None, "out_type must be a number type"),
         ([1, 2], fl.uint8, None, "takes strings, got int32"),
     ],

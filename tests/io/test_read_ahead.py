@@ -97,6 +97,28 @@ def test_damage_is_met_where_it_is_without_a_thread(
 
 
 @EACH
+@pytest.mark.parametrize("share", [1.0, 0.75], ids=["whole", "cut"])
+def test_pieces_that_are_ready_are_taken_together(path: bytes, compression: str, pack: Pack, share: float) -> None:
+    packed = pack(LARGE[: 2 << 20])
+    write(path, packed[: int(share * len(packed))])
+    seen = []
+    for early in (False, True):
+        stream = Stream(path, compression)
+        if early:
+            stream.begin()
+            for thread in threading.enumerate():
+                if thread.name == "feedline-read":
+                    thread.join()  # until everything has been decompressed
+        first = len(stream.view(0, 1))
+        data = read_on(stream, 0, 1 << 40)
+        assert (first == len(data)) == early and bytes(stream.view(len(data), 1)) == b""
+        seen.append((data, str(stream.failure)))
+        stream.close()
+    assert seen[0] == seen[1] and seen[0][0] == LARGE[: len(seen[0][0])]
+    assert len(seen[0][0]) > 1 << 20 and (seen[0][1] == "None") == (share == 1.0)
+
+
+@EACH
 def test_going_back_and_closing_end_the_thread(path: bytes, compression: str, pack: Pack) -> None:
     write(path, pack(LARGE))
     stream = Stream(path, compression)

@@ -11,8 +11,9 @@ import numpy as np
 
 from feedline import kernels
 from feedline.errors import InvalidArgumentError
-from feedline.image.spans import METHODS, Spans, area_scale, area_spans, spans
+from feedline.image.spans import METHODS, Spans, aligned_bicubic_spans, area_scale, area_spans, spans
 from feedline.kernels.memory import keep_freed_memory
+from feedline.structure.arguments import boolean_attribute, truth
 from feedline.structure.dense import dense
 
 Array = np.ndarray[Any, Any]
@@ -69,9 +70,11 @@ def resize(
     *many, tall, wide, channels = given.shape
     if not (tall and wide and channels):
         raise InvalidArgumentError(f"resize: images without pixels cannot be scaled, got shape {list(given.shape)}")
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise InvalidArgumentError(f"resize: method must be one of {', '.join(sorted(METHODS))}, got {method!r}")
-    height, width = _size(size, tall, wide, preserve_aspect_ratio)
+    antialias = boolean_attribute(antialias, False, "antialias", "resize")
+    keep = truth(preserve_aspect_ratio, "preserve_aspect_ratio", "resize")
+    height, width = _size(size, tall, wide, keep)
     _check_memory(many, height, width, channels)
     if method == ResizeMethod.NEAREST_NEIGHBOR:
         return given.take(_nearest(tall, height), axis=-3).take(_nearest(wide, width), axis=-2)
@@ -80,13 +83,39 @@ def resize(
         return kernels.resize_bilinear(np.ascontiguousarray(plain), height, width)
     data = np.ascontiguousarray(given, np.float32).reshape(-1, tall, wide, channels)
     if method == ResizeMethod.AREA:  # here TensorFlow sums rows first, elsewhere columns
-        down, across = area_spans(tall, height), area_spans(wide, width)
-        out = _down(_across(data, across), down) * area_scale(tall, height, wide, width)
+        out = _by_area(data, height, width, False)
     else:
         down, across = spans(method, tall, height, antialias), spans(method, wide, width, antialias)
         out = _across(_down(data, down), across)
     resized: Array = out.reshape(*many, height, width, channels)
     return resized
+
+
+def resize_aligned(images: Array, height: int, width: int, method: str, align_corners: bool) -> Array:
+    """Images as TensorFlow 1 resizes them with the methods "area" and "bicubic": pixels are measured at their corners.
+
+    With `align_corners`, the first and the last pixel of the result are those of the images.
+    """
+    *many, tall, wide, channels = images.shape
+    data = np.ascontiguousarray(images, np.float32).reshape(-1, tall, wide, channels)
+    if method == ResizeMethod.AREA:
+        out = _by_area(data, height, width, align_corners)
+    else:
+        data = np.pad(data, ((0, 0), (1, 2), (1, 2), (0, 0)), "edge")
+        down, across = (aligned_bicubic_spans(n, m, align_corners) for n, m in ((tall, height), (wide, width)))
+        out = _across(_down(data, down), across)
+    resized: Array = out.reshape(*many, height, width, channels)
+    return resized
+
+
+def _by_area(data: Array, height: int, width: int, align_corners: bool) -> Array:
+    tall, wide = data.shape[1:3]
+    down, across = area_spans(tall, height, align_corners), area_spans(wide, width, align_corners)
+    below, beside = (max(int((s.starts + s.counts).max()) - n, 0) for s, n in ((down, tall), (across, wide)))
+    if below or beside:
+        data = np.pad(data, ((0, 0), (0, below), (0, beside), (0, 0)), "edge")
+    made: Array = _down(_across(data, across), down) * area_scale(tall, height, wide, width, align_corners)
+    return made
 
 
 def _down(images: Array, down: Spans) -> Array:

@@ -49,12 +49,17 @@ def spans(method: str, size: int, out: int, antialias: bool) -> Spans:
     return Spans(first, counts, _normalised(weights))
 
 
-def area_spans(size: int, out: int) -> Spans:
-    """The coverage of input pixels by each output pixel; sums must be multiplied by `area_scale`."""
-    scale = f32(size) / f32(out)
+def area_spans(size: int, out: int, align_corners: bool = False) -> Spans:
+    """The coverage of input pixels by each output pixel; sums must be multiplied by `area_scale`.
+
+    With aligned corners the last output pixel begins at the last input pixel, so its span goes beyond it.
+    """
+    scale = _step(size, out, align_corners)
     number = np.arange(out, dtype=f32)
     low, high = number * scale, (number + ONE) * scale
-    starts, ends = np.floor(low).astype(np.int64), np.minimum(np.ceil(high).astype(np.int64), size)
+    starts, ends = np.floor(low).astype(np.int64), np.ceil(high).astype(np.int64)
+    if not align_corners:
+        ends = np.minimum(ends, size)
     counts = np.maximum(ends - starts, 1)
     pixel = (starts[:, None] + np.arange(counts.max())).astype(f32)
     over = pixel + ONE > high[:, None]
@@ -63,9 +68,13 @@ def area_spans(size: int, out: int) -> Spans:
     return Spans(starts, counts, weights.astype(f32))
 
 
-def area_scale(tall: int, height: int, wide: int, width: int) -> Any:
+def area_scale(tall: int, height: int, wide: int, width: int, align_corners: bool = False) -> Any:
     """The share of one input pixel in an output pixel."""
-    return ONE / ((f32(tall) / f32(height)) * (f32(wide) / f32(width)))
+    return ONE / (_step(tall, height, align_corners) * _step(wide, width, align_corners))
+
+
+def _step(size: int, out: int, align_corners: bool) -> Any:
+    return f32(size - 1) / f32(out - 1) if align_corners and out > 1 else f32(size) / f32(out)
 
 
 def _normalised(weights: Array) -> Array:
@@ -90,11 +99,23 @@ def _bicubic_spans(size: int, out: int) -> Spans:
     return Spans(starts, inside.sum(axis=1), np.take_along_axis(weights, order, axis=1))
 
 
-def _bicubic_table() -> tuple[Array, Array]:
+def aligned_bicubic_spans(size: int, out: int, align_corners: bool) -> Spans:
+    """The spans of TensorFlow 1, which measures pixels at their corners; pixels outside are those at the ends, so the
+    first one lies one pixel, and the last one two pixels, beyond the image.
+    """
+    at = np.arange(out, dtype=f32) * _step(size, out, align_corners)
+    floor = np.floor(at)
+    place = np.rint((at - floor) * f32(TABLE)).astype(np.int64)
+    near, far = _bicubic_table(-0.75)
+    weights = np.stack([far[place], near[place], near[TABLE - place], far[TABLE - place]], axis=1)
+    return Spans(floor.astype(np.int64), np.full(out, 4), weights)
+
+
+def _bicubic_table(a: float = -0.5) -> tuple[Array, Array]:
     """The weights of the two nearer and the two farther pixels; the polynomials are computed in double precision."""
     near = (np.arange(TABLE + 1) / TABLE).astype(f32)
     far = near + ONE
-    a, x, y = -0.5, near.astype(np.float64), far.astype(np.float64)
+    x, y = near.astype(np.float64), far.astype(np.float64)
     return (((a + 2) * x - (a + 3)) * x * x + 1).astype(f32), (((a * y - 5 * a) * y + 8 * a) * y - 4 * a).astype(f32)
 
 

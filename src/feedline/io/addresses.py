@@ -6,7 +6,6 @@ they had then, whatever else has happened to the file; otherwise `FailedPrecondi
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ from feedline.io.files import system_path
 from feedline.io.record_file import FilePosition, RecordFile
 from feedline.io.tfrecord.framing import AROUND, HEADER
 from feedline.io.tfrecord.index import OpenFile
-from feedline.provenance.files import SHIFT, File, file_at
+from feedline.provenance.files import SHIFT, file_at
 from feedline.structure.block import Array, Bytes, Unread
 
 MOST_OPEN = 128
@@ -44,7 +43,7 @@ class Addresses(NamedTuple):
         """The addresses of the rows of a column."""
         locations = column.addresses.numbers()
         numbers, which = np.unique(locations >> SHIFT, return_inverse=True)
-        files = tuple(_absolute(file_at(number << SHIFT)[0]) for number in numbers.tolist())
+        files = tuple(_file(number) for number in numbers.tolist())
         starts = locations & ((1 << SHIFT) - 1)
         return Addresses(files, which, starts, np.ascontiguousarray(column.sizes), column.sums)
 
@@ -109,12 +108,11 @@ def read_records(column: Unread) -> Bytes:
     return AddressReader().read(Addresses.of(column))
 
 
-def _absolute(file: File) -> RecordFile:
-    """The file by a name that is valid in any folder."""
+def _file(number: int) -> RecordFile:
+    """The file with this number, by a name that is valid in other processes, too."""
+    file = file_at(number << SHIFT)[0]
     assert isinstance(file, RecordFile)
-    if file.name.startswith(b"/") or system_path(file.name) is not file.name:
-        return file
-    return file._replace(name=os.path.abspath(file.name))
+    return file.absolute
 
 
 def _masked(sums: Array) -> Array:

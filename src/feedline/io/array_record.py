@@ -14,6 +14,8 @@ from feedline.structure.block import Array, Block
 
 # Reading ahead helps sequential reads only; here every call names the records it needs.
 OPTIONS = "readahead_buffer_size:0"
+READ_BYTES = 1 << 24
+"""About the most bytes of a file that are read at once."""
 
 
 class ArrayRecordReader(CountedReader):
@@ -30,7 +32,7 @@ class ArrayRecordReader(CountedReader):
             )
         with op_errors(name):
             self._raw = LocalFile(here)  # reports errors more precisely than the library
-        self.file = RecordFile((), name, *self._raw.identity)
+        self.file = RecordFile.of((), name, self._raw.identity)
         self._file = library.ArrayRecordReader(shown(here), OPTIONS)
         if not self._file.ok():
             try:
@@ -41,6 +43,7 @@ class ArrayRecordReader(CountedReader):
             self.close()
             raise DataLossError(f"{shown(name)}: not an ArrayRecord file, or truncated or corrupt: {reason}")
         self._count = int(self._file.num_records())
+        self._at_once = max(1, READ_BYTES * self._count // max(1, self._raw.identity.size))
 
     @property
     def count(self) -> int:
@@ -48,9 +51,9 @@ class ArrayRecordReader(CountedReader):
         return self._count
 
     def read(self, place: FilePosition, want: int) -> Read:
-        """The next records."""
+        """The next records, not all that are wanted if they are large."""
         start = place.number
-        stop = min(start + want, self._count)
+        stop = min(start + min(want, self._at_once), self._count)
         if start >= stop:
             return END
         for end in (stop, start + 1):

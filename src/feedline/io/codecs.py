@@ -11,6 +11,7 @@ import numpy as np
 from isal import isal_zlib
 
 from feedline.errors import DataLossError, InvalidArgumentError, ResourceExhaustedError
+from feedline.structure.arguments import boolean_attribute, text_attribute
 from feedline.structure.dense import strings_of
 
 _NO_ZLIB: Any = isal_zlib.error  # a class, though its stub declares an instance
@@ -32,6 +33,7 @@ def decode_compressed(bytes: object, compression_type: str = "", name: str | Non
     A truncated or damaged string raises DataLossError; one that expands to more than 2 GiB, or to more than fits in
     memory, ResourceExhaustedError. ZSTD needs `feedline[zstd]`.
     """
+    compression_type = text_attribute(compression_type, "", "compression_type", "decode_compressed")
     unpack = {"": lambda s: s, "ZSTD": _unzstd}.get(compression_type)
     if compression_type in _WINDOW:
         unpack = _inflate(compression_type)
@@ -48,10 +50,11 @@ def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Any
     >>> fl.io.encode_base64(b"\\xff\\xfe"), fl.io.encode_base64([b"a", b"abc"], pad=True)
     (b'__4', array([b'YQ==', b'YWJj'], dtype=object))
     """
+    padded = boolean_attribute(pad, False, "pad", "encode_base64")
 
     def encode(string: Any) -> Any:
         coded = base64.urlsafe_b64encode(string)
-        return coded if pad else coded.rstrip(b"=")
+        return coded if padded else coded.rstrip(b"=")
 
     return _each(input, "encode_base64", encode)
 

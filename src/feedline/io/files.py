@@ -18,7 +18,6 @@ from feedline.errors import (
     AlreadyExistsError,
     FailedPreconditionError,
     InvalidArgumentError,
-    InvalidTypeError,
     NotFoundError,
     OpError,
     PermissionDeniedError,
@@ -26,6 +25,8 @@ from feedline.errors import (
     UnknownError,
 )
 from feedline.io import remote
+from feedline.io.remote.errors import pattern_hint
+from feedline.structure.arguments import as_path as as_path
 from feedline.structure.dense import dense
 
 Array = np.ndarray[Any, Any]
@@ -43,26 +44,19 @@ _ERRORS: tuple[tuple[type[OSError], type[OpError]], ...] = (
     (IsADirectoryError, FailedPreconditionError),
     (NotADirectoryError, FailedPreconditionError),
 )
-_EXHAUSTED = (
-    *(errno.ENOSPC, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM),
-    getattr(errno, "EDQUOT", errno.ENOSPC),
+_OTHERS: tuple[tuple[type[OpError], tuple[str, ...]], ...] = (
+    (ResourceExhaustedError, ("ENOSPC", "EDQUOT", "EFBIG", "EMFILE", "ENFILE", "ENOMEM")),
+    (InvalidArgumentError, ("EINVAL", "ENAMETOOLONG")),
+    (PermissionDeniedError, ("EROFS",)),
+    (FailedPreconditionError, ("EBUSY", "ENOTEMPTY", "ETXTBSY")),
 )
+_CODES = {getattr(errno, name): kind for kind, names in _OTHERS for name in names if hasattr(errno, name)}
+"""Error numbers without a class in Python; some systems do not have all of them."""
 _HINTS = dict.fromkeys(
     (errno.EMFILE, errno.ENFILE),
     "; open fewer at a time (cycle_length, num_parallel_reads), or raise the limit (ulimit -n)",
 )
-
-
-def as_path(name: Any) -> bytes:
-    """A file name as bytes. Strings, bytes and path objects are accepted."""
-    if isinstance(name, np.ndarray) and name.ndim == 0:
-        name = name[()]
-    try:
-        return os.fsencode(name)
-    except TypeError:
-        raise InvalidTypeError(
-            f"a file name must be a str, bytes or path, got {name!r} of type {type(name).__name__}"
-        ) from None
+_HINTS[errno.EISDIR] = "; Dataset.list_files('folder/*') finds the files of a folder"
 
 
 def as_paths(names: object) -> list[bytes]:
@@ -114,9 +108,10 @@ def as_op_error(error: OSError | OpError, path: bytes) -> OpError:
     """An error of the system about a file, as TensorFlow's class for it."""
     if isinstance(error, OpError):
         return error
-    other = ResourceExhaustedError if error.errno in _EXHAUSTED else UnknownError
+    other = _CODES.get(error.errno or 0, UnknownError)
     kind = next((ours for theirs, ours in _ERRORS if isinstance(error, theirs)), other)
-    return kind(f"{shown(path)}: {error.strerror or error}{_HINTS.get(error.errno or 0, '')}")
+    hint = pattern_hint(path) if kind is NotFoundError else _HINTS.get(error.errno or 0, "")
+    return kind(f"{shown(path)}: {error.strerror or error}{hint}")
 
 
 def matching_files(pattern: object, name: str | None = None) -> Array:

@@ -9,12 +9,16 @@ import numpy as np
 from feedline.errors import DataLossError, InternalError, InvalidArgumentError
 from feedline.io.files import shown
 from feedline.io.reader import END, FilePosition, Read, RecordReader
+from feedline.structure.arguments import boolean_attribute, integer
 from feedline.structure.block import Block, Bytes
 from feedline.structure.dense import strings_of
 from feedline.structure.nest import LEAF
 from feedline.structure.types import as_dtype
 
 Array = np.ndarray[Any, Any]
+
+LONGEST = 2**31 - 1
+"""The largest `fixed_length` of `decode_raw`, an int32 in TensorFlow."""
 
 
 class FixedLengthReader(RecordReader):
@@ -109,18 +113,23 @@ def decode_raw(
            [ 99, 100, 101]], dtype=uint8)
     """
     dtype = as_dtype(out_type).dtype
+    little_endian = boolean_attribute(little_endian, True, "little_endian", "decode_raw")
     if dtype.kind == "O":
         raise InvalidArgumentError("decode_raw: out_type must be a number type or bool, got string")
     array = strings_of(input_bytes, "decode_raw takes strings")
     strings = array.ravel().tolist()
     if fixed_length is not None:
-        if fixed_length <= 0 or fixed_length % dtype.itemsize:
+        fixed_length = integer(fixed_length, "fixed_length", "decode_raw")
+        if not 0 < fixed_length <= LONGEST or fixed_length % dtype.itemsize:
             raise InvalidArgumentError(
-                f"decode_raw: fixed_length must be a positive multiple of the size of {dtype}, {dtype.itemsize}, "
-                f"got {fixed_length}"
+                f"decode_raw: fixed_length must be a positive multiple of the size of {dtype}, {dtype.itemsize}, and "
+                f"at most {LONGEST}, got {fixed_length}"
             )
-        strings = [s[:fixed_length].ljust(fixed_length, b"\0") for s in strings]
-    length = len(strings[0]) if strings else fixed_length or 0
+        raw = np.zeros((len(strings), fixed_length), np.uint8)
+        for row, s in zip(raw, strings, strict=True):
+            row[: len(s)] = np.frombuffer(s[:fixed_length], np.uint8)
+        return _numbers(raw.reshape(-1), dtype, little_endian).reshape(*array.shape, fixed_length // dtype.itemsize)
+    length = len(strings[0]) if strings else 0
     for i, s in enumerate(strings):
         if len(s) != length:
             raise InvalidArgumentError(
@@ -138,9 +147,13 @@ def decode_raw(
 def decode_raw_column(
     strings: Bytes, out_type: object, little_endian: bool = True, fixed_length: int | None = None, name: object = None
 ) -> Array | None:
-    """`decode_raw` of each string of a column; None if their lengths differ, or are not those of whole numbers."""
+    """`decode_raw` of each string of a column; None if their lengths differ, or are not those of whole numbers, or if
+    an argument must be checked.
+    """
     dtype, matrix = as_dtype(out_type).dtype, strings.matrix()
-    if matrix is None or dtype.kind == "O" or matrix.shape[1] != (fixed_length or matrix.shape[1]):
+    if matrix is None or dtype.kind == "O" or type(little_endian) is not bool:
+        return None
+    if fixed_length is not None and (type(fixed_length) is not int or fixed_length != matrix.shape[1]):
         return None
     n, length = matrix.shape
     if length % dtype.itemsize or not length:

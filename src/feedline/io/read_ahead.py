@@ -95,6 +95,11 @@ class ReadAheadStream:
             raise self._last
         return self._last
 
+    @property
+    def ready(self) -> bool:
+        """Whether the thread has a piece, or the end, for the next `read`, which then does not wait."""
+        return self._queue is not None and not self.forked and not self._queue.pieces.empty()
+
     def begin(self) -> None:
         """Starts now, for a reader that comes later."""
         if self._queue is None:

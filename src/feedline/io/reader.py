@@ -64,7 +64,7 @@ class RecordReader:
     ) -> None:
         self._stream = Stream(name, compression, buffer_size, plain)
         known, recipe = self._stream.identity, self.recipe()
-        self.file = None if known is None else RecordFile(recipe or (), name, *known)
+        self.file = None if known is None else RecordFile.of(recipe or (), name, known)
         # Rows of remote files are kept in checkpoints themselves: reading them again would take a request each.
         recomputable = recipe is not None and self._stream.here
         self.number = number_of(self.file) if recomputable and self.file is not None else None

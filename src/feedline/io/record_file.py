@@ -13,7 +13,7 @@ import numpy as np
 
 from feedline.errors import FailedPreconditionError, OpError
 from feedline.io import unchanged
-from feedline.io.files import shown
+from feedline.io.files import shown, system_path
 from feedline.provenance.codec import marks
 from feedline.provenance.files import FileNumber, by_file
 from feedline.provenance.identity import UNKNOWN, Identity
@@ -58,14 +58,30 @@ class RecordFile(NamedTuple):
     size: int
     mtime: int
     version: str = ""
+    folder: bytes = b""
+    """The working directory when it was opened, if its name is relative."""
+
+    @classmethod
+    def of(cls, recipe: tuple[Any, ...], name: bytes, identity: Identity) -> RecordFile:
+        """The file that has this name now."""
+        here = system_path(name)
+        folder = b"" if here is None or os.path.isabs(here) else os.getcwdb()
+        return cls(recipe, name, identity.size, identity.time, identity.version, folder)
 
     @classmethod
     def current(cls, recipe: tuple[Any, ...], name: bytes, mark: Sequence[Any]) -> RecordFile:
         """The current version of a file; the one with this mark if it is missing."""
         try:
-            return cls(recipe, name, *unchanged.identity_of(name))
+            return cls.of(recipe, name, unchanged.identity_of(name))
         except OpError:
             return cls(recipe, name, mark[0], mark[1])
+
+    @property
+    def absolute(self) -> RecordFile:
+        """The file by a name that is valid in any working directory."""
+        if not self.folder:
+            return self
+        return self._replace(name=os.path.join(self.folder, system_path(self.name) or self.name), folder=b"")
 
     @property
     def identity(self) -> Identity:
@@ -95,7 +111,7 @@ class RecordFile(NamedTuple):
 
 
 def any_changed(plain: Any) -> bool:
-    """Whether a file behind packed locations has changed, or that cannot be told."""
+    """Whether a file behind packed locations has changed, or may have."""
     return any(
         mark[2] == UNKNOWN or RecordFile.current((), name, mark).identity != Identity(*mark[:2])
         for name, mark in marks(plain)

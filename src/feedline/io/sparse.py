@@ -9,7 +9,7 @@ import numpy as np
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.io.tensor import parse_tensor, raw_tensor
 from feedline.structure import types
-from feedline.structure.dense import dense
+from feedline.structure.dense import strings_of
 from feedline.structure.sparse import SparseTensor
 from feedline.structure.types import as_dtype
 
@@ -68,8 +68,8 @@ def deserialize_many_sparse(
     SparseTensor(indices=[[0, 2], [1, 5]], values=[2, 5], dense_shape=[2, 6])
     """
     op = "deserialize_many_sparse"
-    strings = dense(serialized_sparse)
-    if strings.dtype.kind != "O" or not strings.ndim or strings.shape[-1] != 3 or not strings.size:
+    strings = strings_of(serialized_sparse, f"{op} takes strings")
+    if not strings.ndim or strings.shape[-1] != 3 or not strings.size:
         raise InvalidArgumentError(
             f"{op} takes one or more strings [..., 3], got {strings.dtype} of shape {list(strings.shape)}"
         )

@@ -19,6 +19,8 @@ from feedline.kernels.threads import spare_processors
 from feedline.provenance.identity import Identity
 
 CHUNK = 1 << 20
+GATHERED = 4 * CHUNK
+"""Decompressed bytes that are taken at a time, if a thread has as many ready."""
 FILES = 16
 """Up to this many open files are read a `CHUNK` at a time; with more, each gets a share, at least `LEAST_CHUNK`."""
 LEAST_CHUNK = 1 << 16
@@ -175,6 +177,9 @@ class Stream:
             skip -= dropped
             pieces.append(piece[dropped:] if dropped else piece)
             have += len(piece) - dropped
+        while have < GATHERED and not self.ended and isinstance(self._file, ReadAheadStream) and self._file.ready:
+            pieces.append(self._read(chunk))
+            have += len(pieces[-1])
         self._base, self._data = at, pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _read_ahead(self, at: int, need: int) -> bool:

@@ -8,14 +8,16 @@ Members that are not files, and names without a dot or with a leading one, belon
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 from feedline.errors import DataLossError, InvalidArgumentError, OpError
 from feedline.io.files import shown
 from feedline.io.reader import END, FilePosition, Read, RecordReader, strings
 from feedline.structure.block import Block
 from feedline.structure.nest import LEAF, Tree
+
+T = TypeVar("T")
 
 KEY = "__key__"
 BLOCK = 512
@@ -83,28 +85,42 @@ class TarReader(RecordReader):
     def read(self, place: FilePosition, want: int) -> Read:
         """The next samples, as far as they have been read ahead, up to a bad one."""
         assert self._form is not None
-        rows: list[list[bytes | memoryview]] = []
+        rows, got = self._rows(place, want, self._row)
+        if not rows:
+            return got
+        columns = [strings(column).columns[0] for column in zip(*rows, strict=True)]
+        return got._replace(rows=Block(columns, len(rows), self._form.tree))
+
+    def read_files(self, place: FilePosition, want: int) -> tuple[list[dict[str, bytes]], Read]:
+        """The next samples with all files that they have, by extension, and with their key; the second value has the
+        position after them, or the error.
+        """
+        return self._rows(place, want, _files)
+
+    def _rows(
+        self, place: FilePosition, want: int, row_of: Callable[[TarSample, bytes], T | str]
+    ) -> tuple[list[T], Read]:
+        """Samples as `row_of` returns them, which may also be the error in one."""
+        rows: list[T] = []
         at = place.offset
         while len(rows) < want:
             found, data = self._sample(at, more=not rows)
             if isinstance(found, OpError):
                 if rows:
                     break
-                return Read(None, None, found)
+                return rows, Read(None, None, found)
             if found is None:
                 break
-            row = self._row(found, data)
+            row = row_of(found, data)
             if isinstance(row, str):
                 if rows:
                     break
                 where = f"{shown(self._stream.name)}, sample {shown(found.key)!r} (byte {at})"
-                return Read(None, FilePosition(found.after, place.number + 1), InvalidArgumentError(f"{where}: {row}"))
+                error = InvalidArgumentError(f"{where}: {row}")
+                return rows, Read(None, FilePosition(found.after, place.number + 1), error)
             rows.append(row)
             at = found.after
-        if not rows:
-            return END
-        columns = [strings(column).columns[0] for column in zip(*rows, strict=True)]
-        return Read(Block(columns, len(rows), self._form.tree), FilePosition(at, place.number + len(rows)))
+        return rows, Read(None, FilePosition(at, place.number + len(rows))) if rows else END
 
     def first(self) -> tuple[str, ...]:
         """The extensions of the first sample; empty if there is none."""
@@ -153,6 +169,12 @@ class TarReader(RecordReader):
     def _damaged(self, at: int, why: str) -> DataLossError:
         where = f"{shown(self._stream.name)}, byte {at}"
         return DataLossError(f"{where}: not a tar member, or truncated or corrupt: {why}")
+
+
+def _files(sample: TarSample, data: bytes) -> dict[str, bytes] | str:
+    if sample.problem:
+        return sample.problem
+    return {KEY: sample.key, **{e: data[f.start : f.stop] for e, f in sample.files.items()}}
 
 
 def _scan(data: bytes, at: int) -> TarSample | None:

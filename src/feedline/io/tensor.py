@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from feedline import wire
-from feedline.errors import InvalidArgumentError
+from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.structure import types
 from feedline.structure.dense import dense
 from feedline.structure.types import DType, as_dtype
@@ -82,7 +82,9 @@ def parse_tensor(serialized: object, out_type: object, name: str | None = None) 
            [3, 4]], dtype=int32)
     """
     strings = dense(serialized)
-    if strings.ndim or strings.dtype.kind != "O":
+    if strings.dtype.kind != "O":
+        raise InvalidTypeError(f"parse_tensor takes a string, got {serialized!r}")
+    if strings.ndim:
         raise InvalidArgumentError(f"parse_tensor takes one string, got {serialized!r}")
     data: bytes = strings.item()
     try:

@@ -12,6 +12,7 @@ from feedline.errors import InvalidArgumentError
 Array = np.ndarray[Any, Any]
 
 PCM, EXTENSIBLE = 1, 0xFFFE
+MOST_RATE = (1 << 31) - 1
 SCALE = np.float32(1.0 / (1 << 15))
 
 
@@ -50,7 +51,7 @@ def decode_wav(contents: bytes, desired_channels: int = -1, desired_samples: int
 def _parts(contents: bytes) -> tuple[int, int, bytes]:
     """Channels, samples per second, and the bytes of whole samples."""
     if contents[:4] != b"RIFF" or contents[8:12] != b"WAVE":
-        raise InvalidArgumentError("decode_wav: this is no WAV file, which begins with RIFF and WAVE")
+        raise InvalidArgumentError("decode_wav: this is not a WAV file, which begins with RIFF and WAVE")
     form: tuple[int, int] | None = None
     at = 12
     while at + 8 <= len(contents):
@@ -77,4 +78,6 @@ def _form(chunk: bytes) -> tuple[int, int]:
             f"decode_wav: samples must be integers of 16 bits, got format {kind}, {channels} channels, {rate} samples "
             f"per second and {bits} bits"
         )
+    if rate > MOST_RATE:
+        raise InvalidArgumentError(f"decode_wav: {rate} samples per second are more than {MOST_RATE}")
     return channels, rate

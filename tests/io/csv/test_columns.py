@@ -120,11 +120,11 @@ def test_problems_in_words() -> None:
 
 
 def test_columns() -> None:
-    given = [fl.int64, [1.5], "x", np.array([], np.float64), 7, []]
+    given = [fl.int64, [1.5], "x", np.array([], np.float64), 7, [7], []]  # 7 is the number of the dtype string
     kinds = [(c.dtype.name, c.default) for c in columns_of(given, "op", dtypes_allowed=True)]
     assert kinds == [
-        ("int64", None), ("float32", np.float32(1.5)), ("string", b"x"), ("float64", None), ("int32", 7),
-        ("float32", None),
+        ("int64", None), ("float32", np.float32(1.5)), ("string", b"x"), ("float64", None), ("string", None),
+        ("int32", 7), ("float32", None),
     ]  # fmt: skip
 
 

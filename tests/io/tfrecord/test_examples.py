@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import feedline as fl
+from feedline.io.output_file import OutputFile
 from feedline.io.tfrecord import examples as room
 from feedline.train import Example
 
@@ -203,7 +204,7 @@ def test_an_interrupt_stops_all_threads(tmp_path: Path, monkeypatch: pytest.Monk
         seen.set()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(room._Shard, "write", slow)
+    monkeypatch.setattr(OutputFile, "write", slow)
     with pytest.raises(KeyboardInterrupt):
         fl.io.write_examples(tmp_path / "a@4", {"i": np.arange(100_000)})
     assert seen.is_set()

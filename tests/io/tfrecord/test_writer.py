@@ -45,6 +45,14 @@ def written(path: Path, options: object = None) -> bytes:
     return path.read_bytes()
 
 
+def test_a_message_is_not_its_bytes(tmp_path: Path) -> None:
+    with fl.io.TFRecordWriter(tmp_path / "a") as writer:
+        with pytest.raises(TypeError, match=r"of type Example; write example.SerializeToString\(\)$") as caught:
+            writer.write(fl.train.example({"x": [1] * 1000}))  # type: ignore[arg-type]
+        assert len(str(caught.value)) < 300
+        assert "\n" not in str(caught.value)
+
+
 def test_the_bytes(tmp_path: Path) -> None:
     assert written(tmp_path / "a") == BYTES == b"".join(map(frame, RECORDS))
 

@@ -70,21 +70,46 @@ def form_of(schema: Any, columns: Sequence[str] | None) -> TableSchema:
         if count != 1:
             which = "no" if not count else f"{count}"
             raise Problem(f"it has {which} column{'s' * (count > 1)} named {name!r}; its columns are {schema.names}")
-    if len(set(names)) != len(names):
-        raise Problem(f"a column is named twice: {names}")
     return _form(names, [schema.field(name).type for name in names], "")
+
+
+def without_dtype(schema: Any, names: Sequence[str]) -> set[str]:
+    """Those of the named columns whose type has no dtype."""
+    found = set()
+    for name in names:
+        try:
+            _form([name], [schema.field(i).type for i in schema.get_all_field_indices(name)[:1]], "")
+        except Problem:
+            found.add(name)
+    return found
+
+
+def leaf_types(fields: Any, above: str = "") -> dict[str, str]:
+    """The name of the type of each column, by its path: that of the values for lists and dictionaries."""
+    pa = needed("Arrow")
+    found: dict[str, str] = {}
+    for field in fields:
+        kind = field.type
+        while not pa.types.is_struct(kind) and hasattr(kind, "value_type"):
+            kind = kind.value_type
+        path = above + field.name
+        found |= leaf_types(kind, f"{path}.") if pa.types.is_struct(kind) else {path: str(kind)}
+    return found
 
 
 def _form(names: Sequence[str], kinds: Sequence[Any], above: str) -> TableSchema:
     pa = needed("Arrow")
+    if len(set(names)) != len(names):
+        what = f"field of the struct {above[:-1]!r}" if above else "column"
+        raise Problem(f"a {what} is named twice: {list(names)}")
     children: list[Tree] = []
     leaves: list[Leaf] = []
     for name, kind in zip(names, kinds, strict=True):
         path = above + name
         if pa.types.is_struct(kind):
-            inside = _form([f.name for f in kind], [f.type for f in kind], f"{path}.")
-            children.append(inside.tree)
-            leaves += inside.leaves
+            below = _form([f.name for f in kind], [f.type for f in kind], f"{path}.")
+            children.append(below.tree)
+            leaves += below.leaves
         else:
             children.append(LEAF)
             dtype, shape = _kind(kind, path)
@@ -102,6 +127,8 @@ def _kind(kind: Any, path: str) -> tuple[DType, tuple[int | None, ...]]:
     if _is_list(kind) or is_.is_fixed_size_list(kind):
         dtype, shape = _kind(kind.value_type, path)
         size = kind.list_size if is_.is_fixed_size_list(kind) else None
+        if size is not None and size < 0:
+            raise needed("Arrow").ArrowInvalid(f"the column {path!r} has lists of {size} values")
         if (size is not None and None in shape) or shape.count(None) > 1:
             raise Problem(f"the column {path!r} has type {kind}: lists can be nested two deep at most; {_REMEDY}")
         return dtype, (size, *shape)
@@ -237,10 +264,10 @@ def _strings(array: Any, fill: Any) -> Bytes:
         array = array.cast(pa.large_binary())
     n, start = len(array), array.offset
     _, offsets, data = array.buffers()
-    wide = array.type in (pa.large_string(), pa.large_binary())
+    kind = np.dtype(np.int64 if array.type in (pa.large_string(), pa.large_binary()) else np.int32)
     if not n:
         return Bytes(np.empty(0, np.uint8), np.zeros(1, np.int64))
-    places = np.frombuffer(offsets, np.int64 if wide else np.int32)[start : start + n + 1].astype(np.int64)
+    places = np.frombuffer(offsets, kind, n + 1, start * kind.itemsize).astype(np.int64)  # a buffer may be longer
     return Bytes(np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8), places)
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from feedline.errors import DataLossError
+from feedline.errors import DataLossError, OpError
 from feedline.io.arrow import needed
 from feedline.io.arrow.table import TableReader
 from feedline.io.files import shown, system_path
+from feedline.io.reader import FilePosition, Read
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block
 
@@ -22,14 +23,14 @@ class ArrowReader(TableReader):
     """An open Arrow file, which has a footer, or stream, which has none and is read from its beginning."""
 
     kind = "Arrow file or stream"
+    _batches: Any = None
+    _stream: Any = None
+    _mapped: Any = None
 
     def open(self) -> Any:
         """Detects the format from the first bytes."""
         pa = needed("ArrowDataset")
         self._file = file = self.source()
-        self._batches: Any = None
-        self._stream: Any = None
-        self._mapped: Any = None
         try:
             if file.read(len(MAGIC)) == MAGIC:
                 self._batches = pa.ipc.open_file(file)
@@ -60,6 +61,16 @@ class ArrowReader(TableReader):
         with self._errors_converted():
             self._mapping()
         return super().take(index)
+
+    def read_with_nulls(self, place: FilePosition, want: int) -> tuple[Read, dict[str, Array]]:
+        """The next rows, those with nulls included, and the numbers of these within the rows, by column."""
+        try:
+            with self._errors_converted():
+                if self.starts is not None:
+                    self._mapping()
+        except OpError as e:
+            return Read(None, None, e), {}
+        return super().read_with_nulls(place, want)
 
     def close(self) -> None:
         """Closes the file."""
@@ -103,7 +114,7 @@ class ArrowReader(TableReader):
 
     @property
     def _columns(self) -> list[int]:
-        return [self._batches.schema.get_field_index(name) for name in self.form.tree.keys]
+        return [self._batches.schema.get_field_index(name) for name in self.names]
 
     @staticmethod
     def _open_columns(columns: list[int], file: object) -> Any:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from feedline.errors import DataLossError, InvalidArgumentError, OpError
+from feedline.errors import DataLossError, InvalidArgumentError, OpError, UnimplementedError
 from feedline.io.arrow import needed
-from feedline.io.arrow.columns import ArrowRowBatch, Problem, TableSchema, form_of, rows_of
+from feedline.io.arrow.columns import ArrowRowBatch, Problem, TableSchema, form_of, leaf_types, rows_of, without_dtype
 from feedline.io.files import as_op_error, shown, system_path
 from feedline.io.reader import END, CountedReader, FilePosition, Read
 from feedline.io.record_file import RecordFile
@@ -22,6 +22,8 @@ from feedline.structure.block import Array, Block, concat
 
 KEEP = 1 << 26
 """Bytes of a table's parts that are cached for random access."""
+LARGEST_PART = 1 << 28
+"""Larger parts are not kept whole when single rows of them are read."""
 MOST_ROWS = 1 << 62
 """An upper bound of the rows of a file: row numbers are int64."""
 
@@ -37,7 +39,9 @@ class TableReader(CountedReader):
         columns: Sequence[str] | None = None,
         fill: Mapping[str, Any] | None = None,
         form: TableSchema | None = None,
+        whole: bool = False,
     ) -> None:
+        """With `whole`, columns without a dtype are allowed: they are not in rows, only in the batches of `stored`."""
         self.name = name
         self._raw: LocalFile | RemoteFile | None = None
         self._fill = fill or {}
@@ -47,9 +51,10 @@ class TableReader(CountedReader):
         self._next: Iterator[tuple[int, ArrowRowBatch]] | None = None
         self._failure: OpError | None = None
         self._kept: OrderedDict[int, ArrowRowBatch] = OrderedDict()
+        self._parts_held: OrderedDict[int, tuple[int, Any]] = OrderedDict()
         with self._errors_converted():
             self._raw = LocalFile(here) if (here := system_path(name)) is not None else RemoteFile(name)
-            self.file = RecordFile((), name, *self._raw.identity)
+            self.file = RecordFile.of((), name, self._raw.identity)
             try:
                 self._raw.read(0)  # reports errors more precisely than Arrow
                 schema = self.open()
@@ -57,10 +62,17 @@ class TableReader(CountedReader):
                 self.close()
                 raise
             try:
-                self.form = form_of(schema, columns if form is None else form.tree.keys)
-            except Problem as e:
+                self._types = leaf_types(schema)
+                wanted = list(schema.names if columns is None else columns)
+                left_out = without_dtype(schema, wanted) if whole else ()
+                names = [name for name in wanted if name not in left_out]
+                self.form = form_of(schema, names if form is None else form.tree.keys)
+                self.schema, self.names = schema, wanted if form is None else list(form.tree.keys)
+            except BaseException as e:
                 self.close()
-                raise InvalidArgumentError(f"{shown(name)}: {e}") from None
+                if isinstance(e, Problem):
+                    raise InvalidArgumentError(f"{shown(name)}: {e}") from None
+                raise
         if form is not None:
             self._check_schema(form)
 
@@ -118,6 +130,68 @@ class TableReader(CountedReader):
             stop = min(stop, bad[0])
         return Read(self._rows.block.slice(at, stop), FilePosition(self._first + stop, self._first + stop))
 
+    def read_with_nulls(self, place: FilePosition, want: int) -> tuple[Read, dict[str, Array]]:
+        """The next rows, those with nulls included, and the numbers of these within the rows, by column."""
+        row = place.number
+        try:
+            with self._errors_converted():
+                found = self._part_with(row)
+                if found is None:
+                    return END, {}
+                first, batch = found
+                block, nulls = self._rows_of(batch.slice(row - first, want), row)
+        except OpError as e:
+            return Read(None, None, e), {}
+        return Read(block, FilePosition(row + block.n, row + block.n)), nulls
+
+    def stored_rows(self, row: int, want: int) -> Any:
+        """Rows from a number on as they are in the file, as far as its part goes; None past the end."""
+        with self._errors_converted():
+            found = self._part_with(row)
+            return None if found is None else found[1].slice(row - found[0], want)
+
+    def _part_with(self, row: int) -> tuple[int, Any] | None:
+        """The part with a row, which is kept, and the number of its first row; None past the end. Large parts are read
+        up to the row, in pieces.
+        """
+        for first, batch in self._parts_held.values():
+            if first <= row < first + batch.num_rows:
+                return first, batch
+        starts, found = self.starts, None
+        i = -1 if starts is None or row >= starts[-1] else int(np.searchsorted(starts, row, "right")) - 1
+        if starts is not None and i >= 0 and self.part_bytes(i) <= LARGEST_PART:
+            found = int(starts[i]), self.part(i)
+        elif i >= 0 or starts is None:
+            found = next(((first, b) for first, b in self.parts_from(row) if row < first + b.num_rows), None)
+        if found is not None:
+            self._parts_held[found[0]] = found
+            while len(self._parts_held) > 1 and sum(b.nbytes for _, b in self._parts_held.values()) > LARGEST_PART:
+                self._parts_held.popitem(last=False)
+        return found
+
+    def part_bytes(self, i: int) -> int:
+        """About the memory that part i takes."""
+        return 0
+
+    def arrow_types(self) -> dict[str, str]:
+        """Arrow's name for the type of each column's values, by the column's path."""
+        return dict(self._types)
+
+    def batches(self) -> Iterator[ArrowRowBatch]:
+        """All rows, those with nulls included, piece by piece."""
+        for _, rows in self._parts(0):
+            yield rows
+        if self._failure is not None:
+            raise self._failure
+
+    def stored(self) -> Iterator[Any]:
+        """All record batches as they are in the file."""
+        with self._errors_converted():
+            for first, batch in self.parts_from(0):
+                if batch.num_rows:
+                    self._validate(batch, first)
+                    yield batch
+
     def take(self, index: Array) -> Block:
         """The rows with these numbers, in fresh memory."""
         starts = self.starts
@@ -137,6 +211,7 @@ class TableReader(CountedReader):
     def close(self) -> None:
         """Closes the file."""
         self._next = None
+        self._parts_held.clear()
         file, self._file = self._file, None
         if file is not None:
             file.close()
@@ -152,6 +227,11 @@ class TableReader(CountedReader):
         """A file for Arrow to read from: a local one, or a remote one with read-ahead."""
         pa = needed("Arrow")
         if isinstance(self._raw, RemoteFile):
+            if not self._raw.seekable:
+                raise UnimplementedError(
+                    f"{shown(self.name)}: its server does not support range requests, with which tables are read; "
+                    "copy it to a local file first, with fl.io.gfile.copy"
+                )
             return pa.PythonFile(self._raw.as_io(), mode="r")
         return pa.OSFile(shown(system_path(self.name) or b""))
 
@@ -181,12 +261,16 @@ class TableReader(CountedReader):
             self._failure = e
 
     def _rows_of(self, batch: Any, first: int) -> ArrowRowBatch:
-        """A record batch as rows, after validation: Arrow does not check the bounds of offsets, indices and lengths."""
+        """A record batch as rows."""
+        self._validate(batch, first)
+        return rows_of(batch, self.form, self._fill)
+
+    def _validate(self, batch: Any, first: int) -> None:
+        """Raises if a batch is damaged: Arrow does not check the bounds of offsets, indices and lengths."""
         try:
             batch.validate(full=True)
         except needed("Arrow").ArrowInvalid as e:
             raise self._damaged(e, f", rows {first} to {first + batch.num_rows - 1}") from None
-        return rows_of(batch, self.form, self._fill)
 
     def _whole(self, i: int) -> ArrowRowBatch:
         found = self._kept.get(i)

@@ -19,6 +19,9 @@ TYPES = (types.float32, types.float64, types.int32, types.int64, types.string)
 _KINDS = {dtype: kind for kind, dtype in enumerate(TYPES, 1)}
 """The kernels' numbers of the types."""
 
+_NUMBERS: dict[float, DType] = {1: types.float32, 2: types.float64, 3: types.int32, 7: types.string, 9: types.int64}
+"""TensorFlow's numbers of the types."""
+
 _PROBLEMS = {
     2: "an unquoted field contains a quote or a line end",
     3: "a quote inside a quoted field must be doubled",
@@ -47,9 +50,10 @@ class Table(NamedTuple):
 
 def columns_of(record_defaults: object, op: str, dtypes_allowed: bool) -> tuple[Column, ...]:
     """The columns that `record_defaults` describe: a value, a list with one, an empty list or array for a required
-    column, or, if allowed, its dtype.
+    column, or, if allowed, its dtype, which may be TensorFlow's number of one.
     """
-    if isinstance(record_defaults, (str, bytes)) or not isinstance(record_defaults, Sequence | np.ndarray):
+    scalar = isinstance(record_defaults, np.ndarray) and not record_defaults.ndim
+    if scalar or isinstance(record_defaults, (str, bytes)) or not isinstance(record_defaults, Sequence | np.ndarray):
         raise InvalidTypeError(
             f"{op}: record_defaults must be a list with one item per column, got {record_defaults!r}"
         )
@@ -59,6 +63,8 @@ def columns_of(record_defaults: object, op: str, dtypes_allowed: bool) -> tuple[
 
 
 def _column(given: object, i: int, op: str, dtypes_allowed: bool) -> Column:
+    if dtypes_allowed and type(given) in (int, float, bool) and given in _NUMBERS:
+        given = _NUMBERS[given]
     if type(given) is float and abs(given) < 1e38:  # the most common case first: this may run for every record
         return Column(types.float32, np.float32(given))
     if isinstance(given, (DType, np.dtype, type)):

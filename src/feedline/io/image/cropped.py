@@ -133,6 +133,13 @@ def _segments(data: bytes) -> list[tuple[int, bytes]]:
     return [*parts, (0xDA, data[at:])]
 
 
+def header_complete(data: bytes) -> bool:
+    """Whether nothing of the header is cut off: it ends with the segment in front of the image data."""
+    rest = _segments(data)[-1][1]
+    size = 2 + int.from_bytes(rest[2:4], "big") if rest[:2] == b"\xff\xda" else 0  # libjpeg skips other bytes
+    return len(rest) >= max(4, size)
+
+
 def frame(data: bytes) -> JpegHeader | None:
     """The header of the image; None if there is none."""
     for marker, part in _segments(data):

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from feedline.errors import InvalidArgumentError
+from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.io.image import bmp, gif, jpeg, png, webp
 from feedline.io.image.dtype import convert_image_dtype
 from feedline.structure import types
+from feedline.structure.arguments import boolean_attribute, float_attribute, integer_attribute, text_attribute
 from feedline.structure.dense import dense, strings_of
 from feedline.structure.types import as_dtype
 
@@ -38,11 +39,13 @@ def decode_jpeg(
 
     Pixels equal TensorFlow's, as long as both use libjpeg-turbo with the same method. Needs `feedline[images]`.
     """
-    data = _bytes(contents, "decode_jpeg")
-    jpeg.check(ratio, dct_method)
+    op = "decode_jpeg"
+    data = _bytes(contents, op)
+    channels = integer_attribute(channels, 0, "channels", op)
+    how = _how(ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method, op)
     if data[:3] == jpeg.MAGIC:
-        return jpeg.decode(data, channels, ratio, fancy_upscaling, try_recover_truncated, dct_method)
-    return _single(_decoded(data, channels, "decode_jpeg"), "decode_jpeg")
+        return jpeg.decode(data, channels, *how)
+    return _single(_decoded(data, channels, op), op)
 
 
 def decode_and_crop_jpeg(
@@ -68,14 +71,17 @@ def decode_and_crop_jpeg(
     differ slightly from `decode_jpeg`, because they are interpolated from inside the window only. With `exact=False`
     they are those of `decode_jpeg`, which takes half the time for such files.
     """
-    data = _bytes(contents, "decode_and_crop_jpeg")
-    jpeg.check(ratio, dct_method)
+    op = "decode_and_crop_jpeg"
+    data = _bytes(contents, op)
+    channels = integer_attribute(channels, 0, "channels", op)
+    how = _how(ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method, op)
     window = dense(crop_window)
-    if window.shape != (4,) or window.dtype.kind not in "iu":
+    if window.dtype.kind not in "iu":
+        raise InvalidTypeError(f"crop_window must be 4 integers: top, left, height, width; got {crop_window!r}")
+    if window.shape != (4,):
         raise InvalidArgumentError(f"crop_window must be 4 integers: top, left, height, width; got {crop_window!r}")
     if data[:3] != jpeg.MAGIC:
-        raise InvalidArgumentError(f"decode_and_crop_jpeg takes only JPEG files, got {_format(data)}")
-    how = ratio, fancy_upscaling, try_recover_truncated, dct_method
+        raise InvalidArgumentError(f"{op} takes only JPEG files, got {_format(data)}")
     pixels = jpeg.decode(data, channels, *how)
     top, left, height, width = window.tolist()
     if min(top, left) < 0 or min(height, width) < 1 or top + height > pixels.shape[0] or left + width > pixels.shape[1]:
@@ -99,10 +105,11 @@ def decode_png(contents: object, channels: int = 0, dtype: object = types.uint8,
     `channels` is 1 for gray, 3 for colour, 4 for colour and opacity, 0 for the number in the file. A file of 8 bits per
     channel read as uint16 is scaled to its range. Pixels equal TensorFlow's, including its weights for gray.
     """
-    kind = as_dtype(dtype)
+    kind = types.uint8 if dtype is None else as_dtype(dtype)
     if kind not in (types.uint8, types.uint16):
         raise InvalidArgumentError(f"decode_png: dtype must be uint8 or uint16, got {kind.name}")
     data = _bytes(contents, "decode_png")
+    channels = integer_attribute(channels, 0, "channels", "decode_png")
     return _single(_decoded(data, channels, "decode_png", kind), "decode_png")
 
 
@@ -114,6 +121,7 @@ def decode_bmp(contents: object, channels: int = 0, name: str | None = None) -> 
     array([[[1, 2, 3]]], dtype=uint8)
     """
     data = _bytes(contents, "decode_bmp")
+    channels = integer_attribute(channels, 0, "channels", "decode_bmp")
     _check(channels)
     found = _format(data)
     if found != "BMP":
@@ -149,8 +157,10 @@ def decode_image(
     """
     kind = as_dtype(dtype)
     plain = kind if kind in (types.uint8, types.uint16, types.float32) else types.uint16
-    pixels = _decoded(_bytes(contents, "decode_image"), channels or 0, "decode_image", plain)
-    if pixels.ndim == 4 and not expand_animations:
+    number = integer_attribute(channels, 0, "channels", "decode_image")
+    animated = boolean_attribute(expand_animations, True, "expand_animations", "decode_image")
+    pixels = _decoded(_bytes(contents, "decode_image"), number, "decode_image", plain)
+    if pixels.ndim == 4 and not animated:
         pixels = pixels[0]
     return pixels if plain == kind else convert_image_dtype(pixels, kind)
 
@@ -172,7 +182,7 @@ def extract_jpeg_shape(contents: object, output_type: object = types.int32, name
     >>> fl.io.extract_jpeg_shape(fl.io.encode_jpeg(np.zeros((4, 6, 1), np.uint8)))
     array([4, 6, 1], dtype=int32)
     """
-    kind = as_dtype(output_type)
+    kind = types.int32 if output_type is None else as_dtype(output_type)
     if kind not in (types.int32, types.int64):
         raise InvalidArgumentError(f"extract_jpeg_shape: output_type must be int32 or int64, got {kind.name}")
     return np.array(jpeg.shape(_bytes(contents, "extract_jpeg_shape")), kind.dtype)
@@ -182,10 +192,28 @@ def _bytes(contents: object, op: str) -> bytes:
     if type(contents) is bytes:
         return contents
     array = dense(contents)
-    if array.ndim or array.dtype != object:
+    if array.dtype != object:
+        raise InvalidTypeError(f"{op} takes one string, the bytes of a file; got {array.dtype} {list(array.shape)}")
+    if array.ndim:
         raise InvalidArgumentError(f"{op} takes one string, the bytes of a file; got {array.dtype} {list(array.shape)}")
     found: bytes = array.item()
     return found
+
+
+def _how(
+    ratio: object, fancy_upscaling: object, recover: object, fraction: object, dct_method: object, op: str
+) -> tuple[int, bool, bool, str]:
+    """The checked arguments of the functions that decode JPEG files."""
+    number = integer_attribute(ratio, 1, "ratio", op)
+    if number not in (1, 2, 4, 8):
+        raise InvalidArgumentError(f"{op}: ratio must be 1, 2, 4 or 8, got {number}")
+    method = text_attribute(dct_method, "", "dct_method", op)
+    if method not in jpeg.METHODS:
+        names = ", ".join(map(repr, jpeg.METHODS))
+        raise InvalidArgumentError(f"{op}: dct_method must be one of {names}, got {method!r}")
+    float_attribute(fraction, 1, "acceptable_fraction", op)
+    fancy = boolean_attribute(fancy_upscaling, True, "fancy_upscaling", op)
+    return number, fancy, boolean_attribute(recover, False, "try_recover_truncated", op), method
 
 
 def _format(data: bytes) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from feedline.structure.dense import dense
+from feedline.structure.dense import dense, integers
 from feedline.structure.types import DType, as_dtype
 
 Array = np.ndarray[Any, Any]
@@ -40,15 +40,17 @@ def convert_image_dtype(image: object, dtype: object, saturate: bool = False, na
     if target.is_floating:
         cast = pixels.astype(target.dtype)
         return cast if source.is_floating else cast * target.dtype.type(1.0 / source.max)
-    return _cast(pixels * pixels.dtype.type(target.max + 0.5), target, saturate)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled: Array = pixels * pixels.dtype.type(target.max + 0.5)
+    return _cast(scaled, target, saturate)
 
 
 def _cast(pixels: Array, target: DType, saturate: bool) -> Array:
     if saturate:
+        pixels = pixels.astype(np.float32) if pixels.dtype.kind == "V" else pixels
         own = as_dtype(pixels.dtype)
         low, high = (pixels.dtype.type(n) for n in (max(target.min, own.min), min(target.max, own.max)))
         if float(high) > target.max:  # rounded up: a float32 cannot hold 2**31 - 1
             high = np.nextafter(high, pixels.dtype.type(0))
         pixels = np.clip(pixels, low, high)
-    with np.errstate(invalid="ignore"):
-        return pixels.astype(target.dtype)
+    return integers(pixels, target.dtype) if pixels.dtype.kind in "fV" else pixels.astype(target.dtype)

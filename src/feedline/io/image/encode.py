@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 
-from feedline.errors import InvalidArgumentError
+from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.io.image import jpeg, png
+from feedline.structure.arguments import boolean_attribute, integer_attribute, text_attribute
 from feedline.structure.dense import dense
 
 Array = np.ndarray[Any, Any]
@@ -37,7 +39,19 @@ def encode_jpeg(
 
     `quality` goes from 0 to 100; `format` may be "grayscale" or "rgb". Needs `feedline[images]`.
     """
-    pixels = _pixels(image, "encode_jpeg", (np.uint8,))
+    op = "encode_jpeg"
+    pixels = _pixels(image, op, (np.uint8,))
+    format = text_attribute(format, "", "format", op)
+    quality = integer_attribute(quality, 95, "quality", op)
+    density_unit = text_attribute(density_unit, "in", "density_unit", op)
+    x_density = integer_attribute(x_density, 300, "x_density", op)
+    y_density = integer_attribute(y_density, 300, "y_density", op)
+    flags = (
+        boolean_attribute(progressive, False, "progressive", op),
+        boolean_attribute(optimize_size, False, "optimize_size", op),
+        boolean_attribute(chroma_downsampling, True, "chroma_downsampling", op),
+    )
+    xmp = os.fsencode(text_attribute(xmp_metadata, "", "xmp_metadata", op))
     if format not in _CHANNELS_OF:
         raise InvalidArgumentError(f"encode_jpeg: format must be '', 'grayscale' or 'rgb', got {format!r}")
     if pixels.shape[2] not in _CHANNELS_OF[format]:
@@ -58,8 +72,7 @@ def encode_jpeg(
             f"encode_jpeg: a side may have at most {_LARGEST} pixels, got shape {list(pixels.shape)}"
         )
     density = (1 if density_unit == "in" else 2, x_density, y_density)
-    xmp = xmp_metadata.encode() if isinstance(xmp_metadata, str) else bytes(xmp_metadata)
-    return jpeg.encode(pixels, quality, progressive, optimize_size, chroma_downsampling, density, xmp)
+    return jpeg.encode(pixels, quality, *flags, density, xmp)
 
 
 def encode_png(image: object, compression: int = -1, name: str | None = None) -> Any:
@@ -74,6 +87,7 @@ def encode_png(image: object, compression: int = -1, name: str | None = None) ->
     pixels = _pixels(image, "encode_png", (np.uint8, np.uint16), more=True)
     if not 1 <= pixels.shape[-1] <= 4:
         raise InvalidArgumentError(f"encode_png: the image must have 1 to 4 channels, got shape {list(pixels.shape)}")
+    compression = integer_attribute(compression, -1, "compression", "encode_png")
     if not -1 <= compression <= 9:
         raise InvalidArgumentError(f"encode_png: compression must be from -1 to 9, got {compression}")
     if pixels.ndim == 3:
@@ -88,7 +102,7 @@ def _pixels(image: object, op: str, dtypes: tuple[type[Any], ...], more: bool = 
     pixels = dense(image)
     if pixels.dtype not in dtypes:
         names = " or ".join(np.dtype(d).name for d in dtypes)
-        raise InvalidArgumentError(f"{op}: the image must be {names}, got {pixels.dtype}; see convert_image_dtype")
+        raise InvalidTypeError(f"{op}: the image must be {names}, got {pixels.dtype}; see convert_image_dtype")
     if pixels.ndim < 3 or (pixels.ndim > 3 and not more):
         raise InvalidArgumentError(f"{op}: the image must be [height, width, channels], got shape {list(pixels.shape)}")
     if 0 in pixels.shape[-3:] and 0 not in pixels.shape[:-3]:  # an empty batch needs no pixels

@@ -19,7 +19,9 @@ MAGIC = b"\xff\xd8\xff"
 MOST_PIXELS = 4096
 """The most pixels per byte of a file: each block of 64 takes at least a bit."""
 
-_METHODS = ("", "INTEGER_FAST", "INTEGER_ACCURATE")
+METHODS = ("", "INTEGER_FAST", "INTEGER_ACCURATE")
+"""The names of the methods of the discrete cosine transform."""
+
 _ODD = "odd "  # prefix of colour spaces whose layout the main decoder does not support
 _CHANNELS = {"Gray": 1, "CMYK": 4, "YCCK": 4, _ODD + "CMYK": 4, _ODD + "YCCK": 4}
 _ADOBE = b"\xff\xee\x00\x0eAdobe"
@@ -78,17 +80,11 @@ def _options(height: int, width: int, ratio: int, fancy: bool, dct: str) -> dict
     return options
 
 
-def check(ratio: int, dct: str) -> None:
-    """Validates arguments of `io.decode_jpeg`, also for files of other formats."""
-    if ratio not in (1, 2, 4, 8):
-        raise InvalidArgumentError(f"ratio must be 1, 2, 4 or 8, got {ratio}")
-    if dct not in _METHODS:
-        raise InvalidArgumentError(f"dct_method must be one of {', '.join(map(repr, _METHODS))}, got {dct!r}")
-
-
 def shape(data: bytes) -> tuple[int, int, int]:
     """Height, width and number of channels, from the header alone."""
     height, width, space = _header(data)
+    if not cropped.header_complete(data):
+        raise InvalidArgumentError(f"not a valid JPEG file: its {len(data)} bytes end inside its header")
     return height, width, _CHANNELS.get(space, 3)
 
 

@@ -22,6 +22,7 @@ from feedline.io.parsing.features import (
     SparseFeature,
     VarLenFeature,
     Wanted,
+    named,
     wanted,
 )
 from feedline.io.parsing.partitions import ragged_spec
@@ -29,6 +30,7 @@ from feedline.io.parsing.prepared import prepared
 from feedline.kernels.entries import entries, kind_of, values
 from feedline.kernels.threads import team
 from feedline.structure import types
+from feedline.structure.arguments import truth
 from feedline.structure.block import Bytes, Column, pack, rows_of
 from feedline.structure.dense import strings_of
 from feedline.structure.spec import SparseTensorSpec, TensorSpec
@@ -118,12 +120,12 @@ class ExampleParser:
     """`parse_example` with features that are validated once."""
 
     def __init__(self, features: Any, op: str) -> None:
-        if not features:
+        if features is None or not named(features, op):
             raise InvalidArgumentError(f"{op}: features must name at least one feature, got {features!r}")
         self.op = op
         self.features: Mapping[str, Any] = features
         for key, feature in features.items():
-            if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
+            if isinstance(feature, FixedLenSequenceFeature) and not truth(feature.allow_missing, "allow_missing", op):
                 raise InvalidArgumentError(
                     f"{op}: the FixedLenSequenceFeature {key!r} must have allow_missing=True here; only "
                     "parse_sequence_example supports False"

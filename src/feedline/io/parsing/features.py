@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.structure import types
+from feedline.structure.arguments import integer, truth
 from feedline.structure.dense import dense
 from feedline.structure.spec import TensorShape
 from feedline.structure.types import DType, as_dtype
@@ -17,6 +19,9 @@ Array = np.ndarray[Any, Any]
 
 KINDS = (types.string, types.float32, types.int64)
 """The types a Feature can hold, in the order of its field numbers."""
+
+MOST_VALUES = (1 << 60) - 1
+"""The most values of an array that can be addressed: each takes up to 8 bytes."""
 
 
 class FixedLenFeature(NamedTuple):
@@ -205,7 +210,7 @@ class Wanted(NamedTuple):
 def wanted(features: Mapping[str, Any], allowed: tuple[type, ...], op: str) -> Wanted:
     """Validates a dict of features and returns what to read for it. The exception classes are TensorFlow's."""
     out = Wanted({}, {}, {})
-    for key in sorted(features):
+    for key in sorted(named(features, op)):
         feature = features[key]
         if not isinstance(feature, allowed):
             names = ", ".join(kind.__name__ for kind in allowed)
@@ -229,6 +234,20 @@ def wanted(features: Mapping[str, Any], allowed: tuple[type, ...], op: str) -> W
     return out
 
 
+def named(features: Any, op: str) -> Mapping[str, Any]:
+    """The dict of features; raises for anything else."""
+    if not isinstance(features, Mapping):
+        raise InvalidTypeError(
+            f"{op}: features must be a dict of names and features, got {features!r} of type {type(features).__name__}"
+        )
+    for key in features:
+        if not isinstance(key, str):
+            raise InvalidTypeError(
+                f"{op}: the name of a feature must be a str, got {key!r} of type {type(key).__name__}"
+            )
+    return features
+
+
 def _kind(dtype: object, key: str, op: str) -> DType:
     if dtype is None:
         raise InvalidArgumentError(f"{op}: the feature {key!r} has no dtype")
@@ -246,6 +265,9 @@ def _add(into: dict[str, Any], key: str, kind: object, op: str) -> None:
 def _add_sparse(out: Wanted, key: str, feature: SparseFeature, op: str) -> None:
     if not feature.index_key or not feature.value_key:
         raise InvalidArgumentError(f"{op}: the SparseFeature {key!r} needs an index_key and a value_key")
+    for size in feature.size if isinstance(feature.size, (list, tuple)) else [feature.size]:
+        integer(size, f"the size of the SparseFeature {key!r}", op)
+    truth(feature.already_sorted, f"already_sorted of the SparseFeature {key!r}", op)
     for index in sorted(index_keys(feature)):
         _add(out.sparse, index, types.int64, op)
     _add(out.sparse, feature.value_key, _kind(feature.dtype, key, op), op)
@@ -260,13 +282,18 @@ def _dense(key: str, feature: Any, op: str) -> Dense:
     kind = _kind(feature.dtype, key, op)
     if feature.shape is None:
         raise InvalidArgumentError(f"{op}: the feature {key!r} has no shape")
-    shape = TensorShape(feature.shape)
+    try:
+        shape = TensorShape(feature.shape)
+    except (TypeError, ValueError) as e:
+        raise type(e)(f"{op}: the shape of {key!r}: {e}") from None
     if not shape.is_fully_defined():
         raise InvalidArgumentError(
             f"{op}: all dimensions of {key!r} must be known, got {list(shape)}; FixedLenSequenceFeature, VarLenFeature "
             "and RaggedFeature take any number of values"
         )
     sizes = tuple(int(d) for d in shape if d is not None)
+    if math.prod(max(d, 1) for d in sizes) > MOST_VALUES:
+        raise InvalidArgumentError(f"{op}: the shape of {key!r} has more values than memory can hold, {list(sizes)}")
     sequence = isinstance(feature, FixedLenSequenceFeature)
     given = feature.default_value
     if given is None:

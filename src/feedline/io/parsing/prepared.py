@@ -64,5 +64,5 @@ def _known(value: Any) -> Any:
     if kind is float:
         return kind, repr(value)
     if isinstance(value, np.generic):
-        raise TypeError("as floats, but with more types than are worth it")
+        raise TypeError("NumPy scalars are not cached: each type would need a key of its own")
     return kind, value

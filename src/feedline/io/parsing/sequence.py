@@ -36,6 +36,7 @@ from feedline.io.parsing.features import (
     FixedLenSequenceFeature,
     RaggedFeature,
     VarLenFeature,
+    named,
     wanted,
 )
 from feedline.io.parsing.prepared import prepared
@@ -156,11 +157,12 @@ class SequenceParser:
     """`parse_sequence_example` with features that are validated once."""
 
     def __init__(self, context: Any, sequences: Any, op: str) -> None:
+        context, sequences = ({} if given is None else named(given, op) for given in (context, sequences))
         if not context and not sequences:
             raise InvalidArgumentError(f"{op}: give context_features or sequence_features")
         self.op = op
-        self.context: Mapping[str, Any] = context or {}
-        self.sequences: Mapping[str, Any] = sequences or {}
+        self.context: Mapping[str, Any] = context
+        self.sequences: Mapping[str, Any] = sequences
         self.in_context = wanted(self.context, (VarLenFeature, FixedLenFeature, RaggedFeature), op)
         self.in_lists = wanted(self.sequences, (VarLenFeature, FixedLenSequenceFeature, RaggedFeature), op)
         for key, feature in self.sequences.items():

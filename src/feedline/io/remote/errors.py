@@ -53,12 +53,20 @@ _NUMBERS: dict[int, type[OpError]] = {
 _PASSING = ("Connect", "Timeout", "Disconnect", "Payload", "IncompleteRead", "Protocol", "DNS", "HTTPClient")
 """Parts of the class names that HTTP libraries use for connection failures."""
 
+_PATTERN = "; a file name is not a pattern: Dataset.list_files and io.gfile.glob find the files that match one"
+
 
 def as_op_error(error: BaseException, name: bytes) -> OpError:
     """An error of a file system, or of the library below it, as TensorFlow's class for it."""
     if isinstance(error, OpError):
         return error
-    return _class_for(error)(f"{os.fsdecode(name)}: {_words(error)}")
+    kind = _class_for(error)
+    return kind(f"{os.fsdecode(name)}: {_words(error)}{pattern_hint(name) if kind is NotFoundError else ''}")
+
+
+def pattern_hint(name: bytes) -> str:
+    """What to do about a file that was not found because its name is a pattern; empty for other names."""
+    return _PATTERN if any(sign in name for sign in (b"*", b"?", b"[")) else ""
 
 
 def _class_for(error: BaseException) -> type[OpError]:
@@ -93,5 +101,8 @@ def _status(error: BaseException) -> int | None:
 def _words(error: BaseException) -> str:
     if isinstance(error, FileNotFoundError):
         return "No such file or directory"
+    status, reason = _status(error), getattr(error, "message", None)
+    if status is not None and reason and str(error).startswith(f"{status}, message="):  # aiohttp's, with the URL
+        return f"the server answers {status} {reason}"
     text = getattr(error, "strerror", None) or str(error)
     return str(text) if text else type(error).__name__

@@ -200,11 +200,11 @@ class RemoteFile:
 
     def read(self, size: int) -> bytes:
         """The next bytes, at most `size`, none at the end of the file."""
+        if size <= 0:
+            return b""
         if self._size is None:
             piece, self._peeked = self._peeked[:size], self._peeked[size:]
             piece = piece or self._read_sequentially(size)
-        elif size <= 0:
-            return b""
         elif self._at >= self._size:
             self.check_unchanged()
             return b""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from feedline import drafts
 from feedline.errors import CancelledError, InvalidArgumentError, InvalidTypeError, OpError
-from feedline.io import remote
-from feedline.io.files import as_op_error, as_path, op_errors, shown, system_path
+from feedline.io.files import as_op_error, as_path, op_errors, shown
+from feedline.io.output_file import OutputFile
 from feedline.io.tfrecord.columns import Columns
 from feedline.io.tfrecord.writer import TFRecordOptions
 
@@ -27,7 +24,7 @@ _INFINITE = -1
 _MOST_SHARDS = 99_999
 _PATIENCE_S, _EVERY_S = 2.0, 0.2
 _ENDING = re.compile(rb"(\.tfrecords?)?(\.gz|\.zlib)?$")
-_COUNT = re.compile(rb"@(\d+)")
+_COUNT = re.compile(rb"@(\d+)(?=[.@]|$)")
 
 
 def write_examples(
@@ -184,58 +181,12 @@ def _dict(element: object) -> Mapping[Any, Any]:
     return element
 
 
-class _Shard:
-    """A file being written under a temporary name; one for a URL is written locally."""
-
-    def __init__(self, path: bytes, options: TFRecordOptions) -> None:
-        self.path, self._here = path, system_path(path)
-        self._compressor = options._compressor()
-        self._placed = False
-        with op_errors(path):
-            if self._here is None:
-                remote.writable_filesystem(path)
-                number, draft = tempfile.mkstemp(prefix="feedline-")
-                self.draft, self._file = os.fsencode(draft), os.fdopen(number, "wb", buffering=0)
-            else:
-                os.makedirs(os.path.dirname(self._here) or b".", exist_ok=True)
-                self._file, self.draft = drafts.opened(self._here)
-
-    def write(self, data: bytes) -> None:
-        view = memoryview(data if self._compressor is None else self._compressor.add(data))
-        while view:
-            view = view[self._file.write(view) :]
-
-    def finish(self) -> None:
-        """Completes the draft."""
-        if self._compressor is not None:
-            rest, self._compressor = self._compressor.finish(), None
-            self.write(rest)
-
-    def place(self) -> None:
-        """Moves the draft to its final path, or uploads it."""
-        if self._here is None:
-            remote.send(self.draft, self.path)
-        else:
-            drafts.moved(self._file, self.draft, self._here)
-        self._placed = True
-
-    def remove_upload(self) -> None:
-        """Removes the file from its URL, if it was uploaded already."""
-        if self._placed and self._here is None:
-            with contextlib.suppress(OpError):
-                remote.remove_all(self.path)
-
-    def discard(self) -> None:
-        """Removes the draft, unless it has been placed."""
-        drafts.removed(self._file, self.draft)
-
-
 class _Output:
     """All files of one call: they appear together, or not at all. Several threads may write, each its own shards."""
 
     def __init__(self, paths: list[bytes], options: TFRecordOptions, progress: bool | None) -> None:
         self._paths, self._options = paths, options
-        self.shards: list[_Shard] = []
+        self.shards: list[OutputFile] = []
         self.total = 0
         self._stopped = False
         self._lock = threading.Lock()
@@ -268,7 +219,7 @@ class _Output:
     def __enter__(self) -> _Output:
         try:
             for path in self._paths:
-                self.shards.append(_Shard(path, self._options))
+                self.shards.append(OutputFile(path, self._options._compressor()))
         except BaseException:
             self._discard()
             raise

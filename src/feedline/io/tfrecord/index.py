@@ -141,7 +141,7 @@ def indexes(
         size = sum(stamps[i].size for i in missing)
         files = f"{len(missing)} TFRecord file{'s' * (len(missing) > 1)}"
         with Progress(f"feedline: indexing {files}", size, shown) as progress:
-            for i, index in zip(missing, _built([whole[i] for i in missing], progress), strict=True):
+            for i, index in zip(missing, _built([paths[i] for i in missing], progress), strict=True):
                 have[i] = index
                 _memory.put(whole[i], index)
     made = [index for index in have if index is not None]

@@ -14,7 +14,7 @@ from feedline.io.files import shown
 from feedline.io.reader import END, FilePosition, Read, RecordReader
 from feedline.io.stream import CHUNK, OVERLAP
 from feedline.io.tfrecord.framing import AROUND, CHECKSUM, HEADER, Stop, length_of, mask
-from feedline.kernels.threads import team
+from feedline.kernels.threads import team, wide
 from feedline.structure.block import Array, Block, Bytes, Unread
 from feedline.structure.buffer_pool import buffers
 from feedline.structure.nest import LEAF
@@ -23,9 +23,8 @@ LARGE = 1 << 15
 """Records of at least this size are not copied out of the read-ahead buffer but read straight into their own memory."""
 MOST_AT_ONCE = 1 << 24
 WIDE = 1 << 20
-WIDE_TEAM = 4
-"""If more than `WIDE` bytes of short records are wanted, a team of `WIDE_TEAM` threads or more reads them together; a
-smaller team gains less than the thread that reads ahead.
+"""If more than this many bytes of short records are wanted, a wide team reads them together; a smaller team gains less
+than the thread that reads ahead.
 """
 FALSE_RECORDS = 1 << 20
 """Bytes, plus four for each one skipped, that are read to verify whether apparent records are real."""
@@ -107,8 +106,8 @@ class TFRecordReader(RecordReader):
     def _read_wide(self, place: FilePosition, want: int) -> Read | None:
         """Many records at once, which the thread team reads and checks; None if few are wanted, or on an error."""
         size = want * self._record_size
-        wide = size > WIDE and not self._buffered and team() >= WIDE_TEAM
-        descriptor = self._stream.descriptor if wide else None
+        together = size > WIDE and not self._buffered and wide()
+        descriptor = self._stream.descriptor if together else None
         if descriptor is None:
             return None
         size = min(size + size // 64, MOST_AT_ONCE)

@@ -101,7 +101,7 @@ class RecordFiles:
                 self._firsts = np.cumsum([0, *map(len, self._indexes)])
                 stamped = zip(self.names, self._indexes, strict=True)
                 recipe = TFRecordReader.kind, ""
-                given = [number_of(RecordFile(recipe, name, *index.stamp)) for name, index in stamped]
+                given = [number_of(RecordFile.of(recipe, name, Identity(*index.stamp))) for name, index in stamped]
                 numbers = [number for number in given if number is not None]
                 if len(numbers) == len(given):
                     self._held = FileNumbers(numbers)

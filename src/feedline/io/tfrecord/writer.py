@@ -17,6 +17,7 @@ from feedline.io.compressed import zstandard
 from feedline.io.files import as_path, op_errors, open_to_write, system_path
 from feedline.io.remote import RemoteWriter
 from feedline.io.tfrecord.framing import AROUND
+from feedline.structure.arguments import brief
 
 _TYPES = {None: "", 0: "", "": "", 1: "ZLIB", "ZLIB": "ZLIB", 2: "GZIP", "GZIP": "GZIP", "ZSTD": "ZSTD"}
 _GATHERED = 1 << 20
@@ -354,7 +355,10 @@ def _as_bytes(record: object) -> bytes:
     if isinstance(record, str):
         return record.encode()
     if not isinstance(record, (bytes, bytearray, memoryview)):
-        raise InvalidTypeError(f"a record must be bytes or str, got {record!r} of type {type(record).__name__}")
+        remedy = "; write example.SerializeToString()" if hasattr(record, "SerializeToString") else ""
+        raise InvalidTypeError(
+            f"a record must be bytes or str, got {brief(record)} of type {type(record).__name__}{remedy}"
+        )
     return bytes(record)
 
 
