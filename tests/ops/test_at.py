@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,34 @@ def test_records_in_brackets(tmp_path: Path) -> None:
             ds[bad]
     with pytest.raises(TypeError, match="not subscriptable"):
         ds.map(lambda x: x)[0]
+
+
+@pytest.mark.parametrize(
+    ("index", "steps"),
+    [
+        (slice(3), r"ds\.take\(3\)$"),
+        (slice(2, 5), r"ds\.skip\(2\)\.take\(3\)$"),
+        (slice(4, None), r"ds\.skip\(4\)$"),
+        (slice(-2, None), r"ds\.skip\(10\)\.take\(10\), for"),
+        (slice(0, 9, 2), r"ds\.skip\(10\)\.take\(10\), for"),
+    ],
+)
+def test_what_to_write_instead_of_a_slice(index: slice, steps: str) -> None:
+    with pytest.raises(TypeError, match="not subscriptable; a slice is " + steps):
+        fl.Dataset.range(9)[index]
+
+
+@pytest.mark.parametrize(
+    ("index", "instead"),
+    [
+        (7, r"use ds.at\(7\) for one element, next\(iter\(ds\)\) for the first one, ds.to_torch\(\) in a DataLoader"),
+        (slice(10, 20), r"ds.skip\(10\).take\(10\)"),
+        ("label", r"ds.map\(lambda row: row\['label'\]\)"),
+    ],
+)
+def test_brackets_say_what_to_write_instead(index: object, instead: str) -> None:
+    with pytest.raises(TypeError, match=f"not subscriptable; .*{instead}"):
+        fl.Dataset.range(30)[index]  # type: ignore[index]
 
 
 @pytest.mark.parametrize("compression", ["GZIP", "ZLIB"])
@@ -184,3 +213,12 @@ def test_a_cache_without_an_end() -> None:
     assert ds.cardinality() == fl.INFINITE_CARDINALITY
     with pytest.raises(IndexError):
         ds.at(-1)
+
+
+def test_a_dataset_is_no_iterator() -> None:
+    """Other libraries ask this to tell what can be iterated again from what is used up."""
+    ds = fl.Dataset.range(3)
+    assert isinstance(ds, Iterable) and not isinstance(ds, Iterator) and not hasattr(ds, "__next__")
+    with pytest.raises(TypeError, match="not an iterator"):
+        next(ds)  # type: ignore[call-overload]
+    assert list(ds) == list(ds) == [0, 1, 2]

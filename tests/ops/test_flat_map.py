@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -165,3 +166,14 @@ def test_a_generator_in_a_nested_dataset_is_closed() -> None:
         next(it)
         assert not closed
     assert closed == [True]
+
+
+def test_few_large_batches_are_not_read_at_once() -> None:
+    rows = fl.Dataset.from_tensor_slices(np.zeros((256, 1 << 14)))  # 32 MiB
+    with iter(fl.Dataset.range(2).flat_map(lambda x: (int(x), rows.batch(16))[1])) as it:
+        tracemalloc.start()
+        try:
+            next(it)
+            assert tracemalloc.get_traced_memory()[1] < 1 << 23
+        finally:
+            tracemalloc.stop()

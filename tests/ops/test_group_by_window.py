@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -188,3 +189,68 @@ def test_the_key_function_sees_no_element_too_early() -> None:
 
     next(iter(fl.Dataset.range(50).group_by_window(key, lambda k, w: w.batch(9), window_size=3)))
     assert seen == [0, 1, 2, 3, 4]
+
+
+def test_a_batch_belongs_to_the_consumer() -> None:
+    for batched in (lambda w: w.batch(3), lambda w: w.padded_batch(3)):
+        windows: list[Any] = []
+
+        def reduce(key: Any, window: Any, batched: Any = batched, windows: list[Any] = windows) -> Any:
+            windows.append(window)
+            return batched(window)
+
+        for batch in fl.Dataset.range(6).group_by_window(lambda x: x % 2, reduce, window_size=3):
+            batch[:] = -1
+        assert [[int(x) for x in window] for window in windows] == [[0, 2, 4], [1, 3, 5]]
+
+
+def test_windows_of_one_batch_and_of_several() -> None:
+    def grouped(size: int, drop: bool) -> Any:
+        return fl.Dataset.range(8).group_by_window(
+            lambda x: x % 2, lambda k, w: w.batch(size, drop_remainder=drop), window_size=3
+        )
+
+    check(grouped(3, True), batches([0, 2, 4], [1, 3, 5]))
+    check(grouped(3, False), batches([0, 2, 4], [1, 3, 5], [6], [7]))
+    check(grouped(2, False), batches([0, 2], [4], [1, 3], [5], [6], [7]))
+    check(grouped(4, True), [])
+
+
+@pytest.mark.parametrize("padded", [False, True])
+def test_a_window_that_cannot_be_stacked_is_left_out(padded: bool) -> None:
+    def reduce(key: Any, window: Any) -> Any:
+        return window.padded_batch(2, [2]) if padded else window.batch(2)
+
+    def make() -> Any:
+        rows = fl.Dataset.range(6).map(lambda x: np.full(3 if x == 2 else 2, x))
+        return rows.group_by_window(lambda a: a[0] % 2, reduce, window_size=2)
+
+    text = "is larger than padded_shapes" if padded else "arrays of different shapes"
+    odd = fl.errors.DataLossError if padded else fl.errors.InvalidArgumentError
+    check_errors(make, [Raises(odd, text), np.array([[1, 1], [3, 3]]), np.array([[4, 4]]), np.array([[5, 5]])])
+
+
+def test_a_padding_value_of_another_type_is_an_error_of_each_window() -> None:
+    def make() -> Any:
+        return fl.Dataset.range(4).map(np.arange).group_by_window(
+            lambda a: np.int64(len(a) % 2), lambda k, w: w.padded_batch(2, padding_values=1.5), window_size=2
+        )
+
+    with pytest.raises(TypeError, match="the padding value for"):
+        list(make())
+
+
+def test_waiting_rows_are_saved_by_their_place_in_the_file(tmp_path: Path) -> None:
+    path = str(tmp_path / "records")
+    with fl.io.TFRecordWriter(path) as writer:
+        for i in range(8):
+            writer.write(bytes([i]) * 10_000)
+    for key in (lambda s: np.int64(s[0] % 2), lambda s: fl.io.decode_raw(s, fl.uint8)[0].astype(np.int64) % 2):
+        ds = fl.TFRecordDataset(path).group_by_window(key, lambda k, w: w.batch(3), window_size=3)
+        it = ds.as_numpy_iterator()
+        assert [s[0] for s in next(it)] == [0, 2, 4]
+        state = it.save()
+        assert len(state) < 5_000
+        other = ds.as_numpy_iterator()
+        other.restore(state)
+        assert [[s[0] for s in batch] for batch in other] == [[1, 3, 5], [6], [7]]

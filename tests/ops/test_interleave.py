@@ -65,6 +65,13 @@ def test_parallel_calls_change_nothing() -> None:
         check(ds, expected(sizes, 3, 2), sizes=(1, 7, None), optimizer=[True])
 
 
+def test_quick_datasets_keep_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("feedline.ops.shared.nested.AT_ONCE", 5.0)
+    ds = fl.Dataset.range(3).interleave(datasets([4, 5, 3]), 2, num_parallel_calls=2, deterministic=False)
+    for _ in range(5):
+        assert list(ds) == expected([4, 5, 3], 2, 1)
+
+
 def test_big_rows_are_interleaved_too() -> None:
     def f(i: Any) -> Any:
         return fl.Dataset.from_tensor_slices(np.full((20, 3000), int(i)))

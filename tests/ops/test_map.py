@@ -10,6 +10,7 @@ import pytest
 from tests.harness import Raises, check, check_errors
 
 import feedline as fl
+from feedline.errors import InvalidArgumentError, InvalidTypeError
 
 Point = collections.namedtuple("Point", ["x", "y"])
 
@@ -82,6 +83,35 @@ def test_results_must_be_alike(second: Any, text: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (np.float64(1), np.int64(2)),
+        (np.float64(1), "two"),
+        (np.float64(1), None),
+        (np.zeros(2), np.zeros(2, np.int64)),
+        ((1, np.float64(1)), (2, None)),
+        ((1, None), (2, np.float64(2))),
+    ],
+    ids=repr,
+)
+def test_no_type_is_taken_for_float64(first: Any, second: Any) -> None:
+    results = fl.Dataset.range(3).map(lambda x: (first, second, first)[int(opaque(x))])
+    good = (np.int32(first[0]), first[1]) if isinstance(first, tuple) else first
+    check_errors(results, [good, Raises(InvalidTypeError, "types of the function's results differ"), good])
+
+
+def test_rows_before_one_of_another_type_are_as_usual() -> None:
+    results = [(1.0, 2), (3.0, 4), (5.0, "five"), ("six", 6), (7.0, 8)]
+    ds = fl.Dataset.range(5).map(lambda x: results[int(opaque(x))])
+    second = Raises(InvalidTypeError, r"differ at \$\[1\]: int32, then string")
+    first = Raises(InvalidTypeError, r"differ at \$\[0\]: float32, then string")
+    good = [(np.float32(a), np.int32(b)) for a, b in (results[0], results[1], results[4])]
+    check_errors(ds, [*good[:2], second, first, good[2]])
+    batches = [(np.float32([1, 3, 7]), np.int32([2, 4, 8]))]
+    check(ds.ignore_errors().padded_batch(3), batches)
+
+
 def test_no_element() -> None:
     for value in (None, (), {}):
         with pytest.raises(fl.errors.InvalidArgumentError, match="not a valid element"):
@@ -146,6 +176,22 @@ def test_a_buffer_used_again_does_no_harm() -> None:
     check(fl.Dataset.range(4).map(into_shared), [np.full(2, i) for i in range(4)])
 
 
+def test_a_structure_used_again_does_no_harm() -> None:
+    pair, inner = (np.zeros(1), 1), {"x": np.zeros(1)}
+
+    def same_pair(x: Any) -> Any:
+        pair[0][:] = x
+        return pair
+
+    def same_part(x: Any) -> Any:
+        inner["x"][:] = x
+        return inner, int(x)
+
+    for maps in (fl.Dataset.range(4).map(same_pair), fl.Dataset.range(4).map(same_part).map(lambda d, n: (d["x"], n))):
+        assert [v[0].tolist() for v in list(maps)] == [[0], [1], [2], [3]]
+        assert next(iter(maps.batch(4)))[0].tolist() == [[0], [1], [2], [3]]
+
+
 def test_views_of_a_buffer_do_no_harm_either() -> None:
     shared = np.zeros(4, np.int64)
 
@@ -155,3 +201,20 @@ def test_views_of_a_buffer_do_no_harm_either() -> None:
 
     expect = [{"view": np.full(2, i), "pair": (np.full(4, i), np.int64(i))} for i in range(4)]
     check(fl.Dataset.range(4).map(into_shared), expect)
+
+
+@pytest.mark.parametrize("result", [([1, [2]],), (0, [[1], [2, 3]]), 2**70, [2**70]])
+def test_results_that_are_no_tensors_are_type_errors_as_in_tensorflow(result: Any) -> None:
+    ds = fl.Dataset.range(1).map(lambda _: result)
+    with pytest.raises(TypeError, match=r"map at step 2 .* failed on element 0"):
+        next(iter(ds))
+    with pytest.raises(ValueError, match=r"differ in length|out of range"):
+        next(iter(ds))
+
+
+def test_synchronous_calls_are_not_parallel() -> None:
+    for parallel in (1, 2, fl.AUTOTUNE):
+        with pytest.raises(InvalidArgumentError, match=rf"num_parallel_calls is {parallel}; give one of the two"):
+            fl.Dataset.range(2).map(lambda x: x, num_parallel_calls=parallel, synchronous=True)
+    assert list(fl.Dataset.range(2).map(lambda x: x, num_parallel_calls=2, synchronous=False)) == [0, 1]
+    assert list(fl.Dataset.range(2).map(lambda x: x, synchronous=True)) == [0, 1]

@@ -73,7 +73,8 @@ def test_one_value_for_all_components_or_one_each() -> None:
     ds = fl.Dataset.range(1, 3).map(lambda n: {"a": np.full(n, n), "b": (n, np.full(n, 2 * n))})
     a, n, b = _int64([[1, 9], [2, 2]]), _int64([1, 2]), _int64([[2, 0], [4, 4]])
     values = {"a": np.int64(9), "b": (None, None)}
-    check(ds.padded_batch(2, padding_values=values), [{"a": a, "b": (n, b)}])
+    for given in (values, {"a": np.int64(9), "b": None}):
+        check(ds.padded_batch(2, padding_values=given), [{"a": a, "b": (n, b)}])
     every = ds.padded_batch(2, padding_values=np.int64(9), padded_shapes={"b": ((), [None]), "a": [None]})
     check(every, [{"a": a, "b": (n, _int64([[2, 9], [4, 4]]))}])
 
@@ -91,6 +92,12 @@ def test_batches_belong_to_the_caller() -> None:
         kept = second.copy()
         first[:] = 7
         assert np.array_equal(second, kept)
+
+
+def test_more_than_an_array_can_have() -> None:
+    ds = fl.Dataset.from_tensors([1, 2]).padded_batch(1, padded_shapes=[2**62])
+    with pytest.raises(fl.errors.ResourceExhaustedError, match="padded_batch at step 2: out of memory: a batch of"):
+        next(iter(ds))
 
 
 def test_an_element_too_large_loses_its_batch() -> None:
@@ -153,3 +160,12 @@ def test_what_a_function_returns_is_refused_when_it_comes() -> None:
     sparse = fl.Dataset.range(2).map(lambda x: fl.SparseTensor([[0]], [1], [2]))
     with pytest.raises(TypeError, match="only arrays can be padded, but component"):
         next(iter(sparse.padded_batch(2)))
+
+
+def test_a_size_that_is_no_int64() -> None:
+    rows = fl.Dataset.from_tensor_slices([[1, 2], [3, 4]])
+    with pytest.raises(InvalidArgumentError, match="which does not fit an int64"):
+        rows.padded_batch(2, padded_shapes=[2**70])
+    buckets = rows.bucket_by_sequence_length(lambda x: 1, [5], [2, 2], padded_shapes=[2**70])
+    with pytest.raises(InvalidArgumentError, match="which does not fit an int64"):
+        list(buckets)

@@ -59,6 +59,7 @@ def test_an_error_takes_a_turn() -> None:
         {"cycle_length": 2, "block_length": 0},
         {"cycle_length": 2, "buffer_output_elements": 0},
         {"cycle_length": 2, "prefetch_input_elements": -1},
+        {"cycle_length": 2**40},
     ],
 )
 def test_arguments(wrong: dict[str, int]) -> None:

@@ -80,3 +80,7 @@ def test_an_epoch_that_begins_with_an_error_counts_once() -> None:
         except ValueError:
             seen.append(-1)
     assert seen == [-1, 1, -1, 1]
+
+
+def test_more_elements_than_an_int64_can_count() -> None:
+    assert fl.Dataset.range(6).repeat(2**62).cardinality() == 2**63 - 1

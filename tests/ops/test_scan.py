@@ -17,6 +17,11 @@ def test_sums() -> None:
     assert ds.element_spec == fl.TensorSpec([], fl.int64)
 
 
+def test_in_one_of_several_inputs() -> None:
+    sums = fl.Dataset.range(1, 4).scan(np.int64(0), lambda total, x: (total + x, total + x))
+    check(sums.enumerate(), [(np.int64(i), np.int64(v)) for i, v in enumerate((1, 3, 6))])
+
+
 def test_plain_python() -> None:
     def f(s: Any, x: Any) -> Any:
         return [max(s, x), (s, {"x": x})]

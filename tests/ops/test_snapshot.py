@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ import pytest
 from tests.harness import Raises, check, check_errors
 
 import feedline as fl
+from feedline.engine.context import forced
 from feedline.engine.run import blocks
 from feedline.errors import DataLossError, InvalidArgumentError
 
@@ -240,3 +242,15 @@ def test_restored_before_the_first_element(tmp_path: Path) -> None:
     with iter(ds) as it:
         it.restore(before)
         assert [int(x) for x in it] == first
+
+
+@pytest.mark.parametrize("size", [1, 3, None])
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_pass_is_kept_once_its_end_was_asked_for(size: int | None, ended: bool, tmp_path: Path) -> None:
+    ds = fl.Dataset.range(8).shuffle(8, seed=3).snapshot(tmp_path).batch(2, num_parallel_calls=1).prefetch(8)
+    with blocks(size), forced("thread"):
+        with iter(ds) as it:
+            first = [next(it).tolist() for _ in range(4)]
+            time.sleep(0.02)  # the threads may come to the end of their input by themselves
+            assert not ended or next(it, None) is None
+        assert ([x.tolist() for x in ds] == first) == ended

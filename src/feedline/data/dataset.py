@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
+from feedline.data import preview as _preview
+from feedline.data import profiling as _profiling
+from feedline.data import watching as _watching
 from feedline.data.iterator import Iterator, NumpyIterator, check_numpy
 from feedline.data.options import Options, engine_settings
 from feedline.engine.context import ExecutionContext, Settings
@@ -19,6 +22,7 @@ from feedline.ops import bucket_by_sequence_length as _bucket_by_sequence_length
 from feedline.ops import cache as _cache
 from feedline.ops import choose_from_datasets as _choose_from_datasets
 from feedline.ops import concatenate as _concatenate
+from feedline.ops import distribute as _distribute
 from feedline.ops import enumerate as _enumerate
 from feedline.ops import filter as _filter
 from feedline.ops import flat_map as _flat_map
@@ -63,7 +67,7 @@ from feedline.ops.sources import random as _random
 from feedline.ops.sources import range as _range
 from feedline.optimize import Applied, Optimizer
 from feedline.plan import depth
-from feedline.plan.cardinality import INFINITE, UNKNOWN
+from feedline.plan.cardinality import INFINITE, UNKNOWN, as_int64
 from feedline.plan.counted import length
 from feedline.plan.dataset_base import DatasetBase, register_dataset
 from feedline.plan.explain import Explanation, explain, summary
@@ -77,6 +81,7 @@ from feedline.sharing import cached_property
 if TYPE_CHECKING:
     from feedline.integrations import jax as _jax
     from feedline.integrations import keras as _keras
+    from feedline.integrations import ray_data as _ray_data
     from feedline.integrations import tables as _tables
     from feedline.integrations import torch as _torch
 
@@ -92,6 +97,16 @@ if TYPE_CHECKING:
         def __get__(self, instance: object, owner: object) -> C: ...
 else:
     static = staticmethod
+
+
+OF_TENSORFLOW_1 = {
+    "make_initializable_iterator": "v1.data.make_initializable_iterator(ds); new code iterates: for element in ds",
+    "make_one_shot_iterator": "v1.data.make_one_shot_iterator(ds); new code iterates: for element in ds",
+    "output_classes": "v1.data.get_output_classes(ds), and ds.element_spec is the whole spec",
+    "output_shapes": "v1.data.get_output_shapes(ds), and ds.element_spec is the whole spec",
+    "output_types": "v1.data.get_output_types(ds), and ds.element_spec is the whole spec",
+}
+"""Attributes that datasets have in TensorFlow 1 only, and what they are in `compat.v1`."""
 
 
 class Dataset(DatasetBase[T_co]):
@@ -129,6 +144,7 @@ class Dataset(DatasetBase[T_co]):
     bucket_by_sequence_length = _bucket_by_sequence_length.bucket_by_sequence_length
     cache = _cache.cache
     concatenate = _concatenate.concatenate
+    distribute = _distribute.distribute
     enumerate = _enumerate.enumerate_
     filter = _filter.filter_
     flat_map = _flat_map.flat_map
@@ -165,10 +181,14 @@ class Dataset(DatasetBase[T_co]):
         to_jax = _jax.to_jax
         to_keras = _keras.to_keras
         to_pandas = _tables.to_pandas
+        to_ray_dataset = _ray_data.to_ray_dataset
         to_torch = _torch.to_torch
 
     # Inspection and iteration
     at = _at.at
+    monitor = _watching.monitor
+    preview = _preview.preview
+    profile = _profiling.profile
 
     def cardinality(self) -> np.int64:
         """The number of elements, `INFINITE_CARDINALITY`, or `UNKNOWN_CARDINALITY`.
@@ -176,7 +196,7 @@ class Dataset(DatasetBase[T_co]):
         >>> fl.Dataset.range(7).batch(2).cardinality()
         np.int64(4)
         """
-        return np.int64(self._plan.cardinality())
+        return as_int64(self._plan.cardinality())
 
     def __len__(self) -> int:
         try:
@@ -192,6 +212,21 @@ class Dataset(DatasetBase[T_co]):
 
     def __bool__(self) -> bool:
         return True
+
+    if not TYPE_CHECKING:
+
+        def __getitem__(self, index):
+            raise TypeError(f"'Dataset' object is not subscriptable; {_at.instead_of(index)}")
+
+        def __getattr__(self, name):
+            if name in OF_TENSORFLOW_1:
+                raise AttributeError(
+                    f"'Dataset' object has no attribute {name!r}; it is TensorFlow 1's: {OF_TENSORFLOW_1[name]} "
+                    "(from feedline.compat import v1)",
+                    name=name,
+                    obj=self,
+                )
+            return object.__getattribute__(self, name)  # raises, or raises again what a property has raised
 
     def __iter__(self) -> Iterator[T_co]:
         return Iterator(self._run(), lambda: self.element_spec)
@@ -240,7 +275,10 @@ class Dataset(DatasetBase[T_co]):
 
         None of your functions is run. A spec that only running one would show is known once the dataset is used.
         """
-        return explain(self._plan, *self._rewritten())
+        rewritten = self._rewritten()
+        said = explain(self._plan, *rewritten)
+        said.html = picture(self._plan, *rewritten)
+        return said
 
     def fingerprint(self) -> np.uint64:
         """A hash that is equal for datasets with the same steps, arguments, data and functions.
@@ -260,7 +298,8 @@ class Dataset(DatasetBase[T_co]):
         return f"<fl.Dataset {summary(self._plan)}>"
 
     def _repr_html_(self) -> str:
-        return picture(self._plan, *self._rewritten())
+        """The plan, drawn for notebooks; with its first elements, if no function that may have effects makes them."""
+        return picture(self._plan, *self._rewritten()) + _preview.picture_of_elements(self._plan)
 
     def _rewritten(self) -> tuple[Node | None, list[Applied], str]:
         """The plan that runs and the rules applied to it; or None and the reason why there is no such plan."""

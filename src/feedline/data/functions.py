@@ -13,6 +13,7 @@ from feedline.ops.at import at as at_
 from feedline.ops.sources.counter import counter
 from feedline.ops.sources.load import load as load_
 from feedline.plan.arguments import plan_of
+from feedline.plan.cardinality import as_int64
 from feedline.plan.dataset_base import DatasetBase
 from feedline.structure.optional import Optional
 from feedline.structure.types import int64
@@ -75,7 +76,7 @@ def cardinality(dataset: Dataset[Any]) -> np.int64:
     >>> fl.experimental.cardinality(fl.Dataset.range(3))
     np.int64(3)
     """
-    return np.int64(plan_of(dataset, "dataset", "cardinality").cardinality())
+    return as_int64(plan_of(dataset, "dataset", "cardinality").cardinality())
 
 
 def get_single_element(dataset: Dataset[T]) -> T:

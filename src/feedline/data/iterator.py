@@ -16,14 +16,17 @@ from feedline.engine import checkpoint, elastic, rollback
 from feedline.engine import report as reports
 from feedline.engine.context import Closing, ExecutionContext
 from feedline.engine.input import pending_interrupt
-from feedline.engine.report import Report
 from feedline.engine.run import Cursor, Run
 from feedline.engine.state_validation import damage_on_error
 from feedline.errors import FailedPreconditionError, InvalidTypeError, OpError, OutOfRangeError
 from feedline.kernels import interrupts
 from feedline.kernels.threads import most as kernel_threads
 from feedline.plan.dataset_base import DatasetBase
+from feedline.plan.interrupted import WorkersLost, from_outside
+from feedline.plan.tracebacks import trimmed
 from feedline.random.seeds import back_to, current_scope
+from feedline.reports.measured import Report
+from feedline.sharing import WITH_GIL
 from feedline.structure.block import Objects
 from feedline.structure.datasets import Datasets
 from feedline.structure.nest import flatten, map_structure
@@ -36,8 +39,8 @@ from feedline.structure.values import spec_of_element
 T = TypeVar("T")
 S = TypeVar("S")
 
-WITH_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
-"""Whether Python has a GIL. Without it, its list iterators may give the same row to two threads."""
+NEXT = "next"
+"""The name of the loop's calls in a timeline."""
 
 
 class Iterator(Generic[T]):
@@ -60,9 +63,10 @@ class Iterator(Generic[T]):
         self._spec = spec
         self._lock = threading.RLock()
         self._closed = self._freed = False
-        self._waited = 0.0
+        self._waited = self._first = 0.0
+        self._ready = 0  # elements that have been made ready, in all
+        self._restored = False
         self._rows: abc.Iterator[T] = iter(())
-        self._due: BaseException | None = None  # raised by the next call, before any row
         interrupts.guard()
         with working.in_turn():
             run.start()
@@ -74,10 +78,20 @@ class Iterator(Generic[T]):
         if self.calls_one_by_one:
             cursor.call_one_by_one(self._lock)
         self._cursor = cursor
-        self._rows = self._handed_out()
+        self._rows = self._handed_out() if cursor.due is None else iter(())
 
     def __iter__(self) -> Iterator[T]:
         return self
+
+    def __len__(self) -> int:
+        """The number of elements to come, where that is known without counting them: for progress bars."""
+        total = self._run.plan.cardinality()
+        if total < 0 or self._restored:
+            raise TypeError("the number of elements to come is not known")
+        return max(0, total - self._ready + self._cursor.left)
+
+    def __bool__(self) -> bool:
+        return True
 
     def _next_of_many(self) -> T:
         """The next element; safe to call from several threads."""
@@ -87,12 +101,13 @@ class Iterator(Generic[T]):
                     return row
             raise StopIteration
 
-    if WITH_GIL:
+    if WITH_GIL:  # without it, Python's list iterators may give the same row to two threads
 
         def __next__(self) -> T:
             while True:
                 for row in self._rows:  # Python's own iterators give each row once
                     return row
+                __tracebackhide__ = True
                 if not self._filled():
                     raise StopIteration
     else:
@@ -102,8 +117,9 @@ class Iterator(Generic[T]):
         """Makes sure that rows are ready; False at the end. Interrupts are raised before or after that and lose
         nothing: an error that came up meanwhile is raised by the next call.
         """
+        __tracebackhide__ = True
         self._context.check()  # before the lock: in a child process its holder may not exist
-        held, failed, found, scope = interrupts.hold(), None, False, current_scope()
+        held, failed, found, scope, of_element = interrupts.hold(), None, False, current_scope(), False
         try:
             if not self._lock.acquire(blocking=False):
                 self._wait_for_lock()
@@ -114,12 +130,16 @@ class Iterator(Generic[T]):
             finally:
                 self._lock.release()
         except BaseException as e:
-            failed = e
+            failed = e.error if isinstance(e, WorkersLost) else e
+            of_element = failed is e and (isinstance(e, Exception) or not from_outside(e))
             back_to(scope)
+            if not self._context.settings.full_tracebacks:
+                failed = trimmed(failed)
         try:
             interrupts.release(held)
         except BaseException:
-            self._due = failed if isinstance(failed, Exception) else None
+            if of_element:
+                self._cursor.due, self._rows = failed, iter(())
             raise
         if failed is not None:
             try:
@@ -142,12 +162,13 @@ class Iterator(Generic[T]):
         if self._closed and not self._freed:  # while a function was called
             self._free()
         self._check_open()
-        if self._due is not None:
-            error, self._due = self._due, None
+        if self._cursor.due is not None:
+            error, self._cursor.due = self._cursor.due, None
+            self._rows = self._handed_out()
             raise error
         if length_hint(self._cursor.rows):  # another thread has read the next block meanwhile
             return True
-        began = perf_counter()
+        began, before = perf_counter(), self._cursor.left
         limit = self._context.settings.kernel_threads
         token = None if limit is None else kernel_threads.set(limit)
         outer, working.ahead = working.ahead, False  # as `in_turn`, but for every element
@@ -159,11 +180,22 @@ class Iterator(Generic[T]):
         finally:
             working.ahead = outer
             self._rows = self._handed_out()
-            self._waited += perf_counter() - began
+            self._note(began, before)
             if token is not None:
                 kernel_threads.reset(token)
             if self._closed:  # meanwhile, by a thread that stopped waiting
                 self._free()
+
+    def _note(self, began: float, before: int) -> None:
+        """Counts the time since `began`, and the elements that are ready now, which were `before` then."""
+        ended = perf_counter()
+        self._waited += ended - began
+        if not self._first:
+            self._first = ended - began
+        self._ready += self._cursor.left - before
+        recorder = self._context.recorder
+        if recorder is not None:
+            recorder.work(NEXT, began, ended)
 
     next = __next__
 
@@ -215,7 +247,8 @@ class Iterator(Generic[T]):
         `report.freeze(path)` writes the choices to a file, and `options.autotune.frozen = path` reads them from it.
         """
         called = self._cursor.called
-        return reports.made(self._context, self._waited + (0.0 if called is None else called.seconds()))
+        waited = self._waited + (0.0 if called is None else called.seconds())
+        return reports.made(self._run, self._context, waited, self._first, self._ready - self._cursor.left)
 
     def save(self) -> bytes:
         """The iterator's position as bytes, from which `restore` continues.
@@ -343,6 +376,7 @@ class Iterator(Generic[T]):
             self._run.close()
             self._run = cursor.run
             self._use(cursor)
+            self._restored = True
 
     def get_state(self) -> bytes:
         """The same as `save`, under Grain's name."""

@@ -14,8 +14,8 @@ from operator import attrgetter
 from typing import Any, Generic, NoReturn, Self, TypeVar, cast, overload
 
 from feedline.engine.context import Settings, cores
-from feedline.engine.report import read_choices
 from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.reports.measured import read_choices
 
 T = TypeVar("T")
 
@@ -355,6 +355,11 @@ class Options(_OptionsBase):
         "functions have state.",
     )
     experimental_optimization = _group(OptimizationOptions, "Which rewrites are applied, see `OptimizationOptions`.")
+    full_tracebacks = _option(
+        bool,
+        "Whether errors of your functions show the frames of the engine between the loop and the function; None means "
+        "False.",
+    )
     experimental_slack = _option(
         bool,
         "Whether the thread of the last prefetch pauses once its buffer has been full: for a fifth of the time that "
@@ -424,6 +429,7 @@ def engine_settings(options: Options | None) -> Settings:
         name=options.dataset_name or "",
         kernel_threads=_budget(threads.max_intra_op_parallelism, "threading.max_intra_op_parallelism") or None,
         chosen=None if tune.frozen is None else read_choices(tune.frozen),
+        full_tracebacks=bool(options.full_tracebacks),
     )
 
 

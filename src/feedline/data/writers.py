@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from feedline.data.dataset import Dataset
 from feedline.errors import InvalidTypeError
 from feedline.io.files import as_path
 from feedline.io.tfrecord.writer import TFRecordOptions
@@ -41,5 +42,5 @@ class TFRecordWriter:
                 f"TFRecordWriter.write: the elements must be scalar strings, got {plan.element_spec!r}; map them, for "
                 "instance with fl.io.serialize_tensor"
             )
-        with RecordWriter(self._path, self._options, atomic=True) as writer, iter(dataset) as records:
+        with RecordWriter(self._path, self._options, atomic=True) as writer, Dataset.__iter__(dataset) as records:
             writer.write_many(records)

@@ -52,6 +52,24 @@ def item(dataset: Dataset[T], index: Integer) -> T:
     return at(dataset, n + i)
 
 
+def instead_of(index: object) -> str:
+    """What to write instead of `dataset[index]`, where that is not defined."""
+    if isinstance(index, slice):
+        return f"a slice is ds{_slice(index)}"
+    if isinstance(index, str):
+        return f"a column is ds.map(lambda row: row[{index!r}])"
+    return f"use ds.at({index}) for one element, next(iter(ds)) for the first one, ds.to_torch() in a DataLoader"
+
+
+def _slice(index: slice) -> str:
+    """The steps that give a slice; an example where it has no plain numbers."""
+    start, stop = index.start or 0, index.stop
+    plain = all(isinstance(n, int) and n >= 0 for n in (start, stop or 0)) and index.step in (None, 1)
+    if not plain or (stop is not None and stop < start):
+        return ".skip(10).take(10), for elements 10 to 19"
+    return f".skip({start})" * (start > 0 or stop is None) + (f".take({stop - start})" if stop is not None else "")
+
+
 def _row(plan: Node, i: int) -> Any:
     rows = _by_number(plan, i)
     there = has_row(rows, i)

@@ -13,7 +13,7 @@ from feedline.plan import arguments
 from feedline.plan.cardinality import divided
 from feedline.plan.interrupted import Exited, Interrupted
 from feedline.plan.node import EMPTY, Node, Pull, node
-from feedline.plan.traits.checkpoint import ResumableArgs
+from feedline.plan.traits.checkpoint import InMemory, ResumableArgs
 from feedline.plan.traits.random_access import RandomAccess, read_rows
 from feedline.plan.traits.reshard import Reshards, begun_of, round_robin_share
 from feedline.plan.traits.schedule import ParallelArgs, Stacks
@@ -104,6 +104,21 @@ class Grouped(Reshards, ResumableArgs):
     def groups(self, rows: Block, size: int) -> tuple[Block, OpError | None, Block | None]:
         """Stacks groups of `size` rows up to the first that fails; also returns its error and the rows after it."""
         return in_groups(self.stack, rows, size)
+
+    def only_batch(self) -> Block | None:
+        """The element of a plan that is one batch of rows in memory, which needs no run. None for other plans, and if
+        the rows cannot be stacked: a run says why.
+        """
+        if not isinstance(self.input, InMemory):
+            return None
+        rows = self.input.block
+        if not 0 < rows.n <= self.batch_size or (self.drop_remainder and rows.n < self.batch_size):
+            return None
+        try:
+            batch, error, _ = self.groups(rows, rows.n)
+        except Exception:
+            return None
+        return None if error is not None else batch
 
     def stack(self, rows: Block, size: int) -> Block:
         """Stacks groups of `size` rows. Raises `Ungroupable` for a group that cannot be stacked."""

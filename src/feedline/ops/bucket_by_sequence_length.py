@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
 OP = "bucket_by_sequence_length"
 
 
+@functools.lru_cache(64)
+def _buckets(boundaries: tuple[int, ...]) -> list[tuple[int, int]]:
+    """The range of lengths of each bucket."""
+    return list(pairwise((-(2**31), *boundaries, 2**31 - 1)))
+
+
 @dataclass(frozen=True)
 class BucketOf:
     """Maps an element to the index of its bucket."""
@@ -39,7 +46,9 @@ class BucketOf:
 
     def length(self, *element: Any) -> int:
         """The element's length."""
-        value = self.length_func(*element)
+        return self._length(self.length_func(*element))
+
+    def _length(self, value: Any) -> int:
         if type(value) is int:
             return value
         if np.ndim(value) or not np.issubdtype(np.asarray(value).dtype, np.integer):
@@ -47,9 +56,10 @@ class BucketOf:
         return int(value)
 
     def __call__(self, *element: Any) -> int:
-        length = self.length(*element)
-        edges = (-(2**31), *self.boundaries, 2**31 - 1)
-        for i, (low, high) in enumerate(pairwise(edges)):
+        length = self.length_func(*element)
+        if type(length) is not int:
+            length = self._length(length)
+        for i, (low, high) in enumerate(_buckets(self.boundaries)):
             if low <= length < high:
                 return i
         raise InvalidArgumentError(f"no bucket for an element of length {length}; the boundaries are {self.boundaries}")

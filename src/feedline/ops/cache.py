@@ -13,7 +13,7 @@ from feedline.errors import InvalidArgumentError, InvalidTypeError, NotFoundErro
 from feedline.io.elements.draft import Draft, WrittenElsewhere
 from feedline.io.elements.form import form_text, has_classes
 from feedline.io.elements.reader import ElementsReader
-from feedline.io.files import exists
+from feedline.io.files import as_path, exists
 from feedline.ops.shared.materialize import Materialize
 from feedline.ops.sources.load import Load
 from feedline.plan.cardinality import INFINITE, UNKNOWN
@@ -379,7 +379,7 @@ def cache(self: Dataset[T], filename: Filename = "", name: str | None = None) ->
     plan = self._plan
     if not isinstance(filename, (str, bytes, os.PathLike)):
         raise InvalidTypeError(f"cache: filename must be a str or path, got {filename!r}")
-    path = os.fsdecode(filename)
+    path = os.fsdecode(as_path(filename))
     made: Node = Cache(plan)
     if path:
         made = FileCache(plan, path, f"{int(fingerprint(plan, drawn_seeds=False)):016x}")

@@ -14,6 +14,7 @@ from feedline.plan import arguments
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.function import Function
 from feedline.plan.node import node
+from feedline.plan.ray_workers import RayWorkers
 from feedline.plan.row_caller import RowCaller
 from feedline.plan.row_calls import Parallel, RowFailed
 from feedline.plan.row_wise import FunctionCalls, ParallelCalls
@@ -24,6 +25,7 @@ from feedline.structure.block import Array, Block
 if TYPE_CHECKING:
     from feedline.data.dataset import Dataset
     from feedline.plan.annotations import Integer, T
+    from feedline.plan.ray_workers import WorkersArgument
 
 
 @node
@@ -35,13 +37,18 @@ class Filter(KeepsRows, ParallelCalls, FunctionCalls):
     predicate: Function
     num_parallel_calls: int | None = None
     deterministic: bool | None = None
+    workers: str | RayWorkers = "thread"
 
     @property
     def parallel(self) -> Parallel | None:
-        """The caller's `num_parallel_calls`. None for a vectorized predicate, which is faster without tasks."""
-        if self.num_parallel_calls is None or self.predicate.vectorized:
+        """The caller's `num_parallel_calls`. None for a vectorized predicate, which is faster without tasks, unless
+        it is made where the rows are read, on a Ray cluster.
+        """
+        if self.num_parallel_calls is None:
             return None
-        return Parallel(self.num_parallel_calls, self.deterministic)
+        if self.predicate.vectorized and not isinstance(self.workers, RayWorkers):
+            return None
+        return Parallel(self.num_parallel_calls, self.deterministic, self.workers)
 
     @property
     def epochs(self) -> Epochs | None:
@@ -59,7 +66,7 @@ class Filter(KeepsRows, ParallelCalls, FunctionCalls):
 
     def one_by_one(self) -> RowCaller | None:
         """Calls the predicate for single rows."""
-        return RowCaller(self.predicate, answer)
+        return RowCaller(self, self.predicate, answer)
 
     def apply(self, block: Block) -> Block:
         """The rows for which the predicate holds."""
@@ -100,6 +107,7 @@ def filter_(
     *,
     num_parallel_calls: Integer | None = None,
     deterministic: bool | None = None,
+    workers: WorkersArgument = None,
 ) -> Dataset[T]:
     """Keeps the elements for which `predicate` is True.
 
@@ -112,9 +120,12 @@ def filter_(
     >>> list(fl.Dataset.from_tensor_slices(([1, 2], ["a", "b"])).filter(lambda number, letter: letter == b"b"))
     [(np.int32(2), b'b')]
 
-    With `num_parallel_calls`, the predicate runs in several threads, as in `map`; the order stays the same unless
-    `deterministic` is False.
+    With `num_parallel_calls`, the predicate runs in several threads, or in other `workers`, as in `map`; the order
+    stays the same unless `deterministic` is False.
     """
     call = arguments.element_function(predicate, "predicate", "filter", self._plan)
     parallel = arguments.parallel_calls(num_parallel_calls, "filter")
-    return self._derive(Filter(self._plan, Function(call), parallel, deterministic))
+    kind = arguments.workers(workers, "filter")
+    if kind != "thread" and parallel is None:
+        parallel = arguments.AUTOTUNE
+    return self._derive(Filter(self._plan, Function(call), parallel, deterministic, kind))

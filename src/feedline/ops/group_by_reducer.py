@@ -12,7 +12,7 @@ from feedline.ops.group_by_window import int64_of
 from feedline.ops.shared.carry import Carry, packed
 from feedline.ops.shared.nested import first_elements, stand_ins
 from feedline.plan import arguments
-from feedline.plan.aliasing import frozen_leaf
+from feedline.plan.aliasing import frozen_leaf, kept
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.function import Function
 from feedline.plan.inference import infer, infer_unseen
@@ -202,9 +202,11 @@ class GroupByReducer(CallsUserCode, InferredSpec):
             key = int64_of(function.on_row(map_structure(frozen_leaf, element), frozen=True), "key_func", exact=True)
             if key not in s.states:
                 function = self.init_func
-                s.start(key, function.on_row(np.int64(key)))
+                made = function.on_row(np.int64(key))
+                s.start(key, kept(made, set()))
             function = self.reduce_func
-            s.states[key] = s.carries[key].next(function.on_row((s.states[key], element)))
+            made = function.on_row((s.states[key], element))
+            s.states[key] = s.carries[key].next(kept(made, set()))
         except Exception as e:
             raise self._blamed(function, s.read - 1, e) from e
 

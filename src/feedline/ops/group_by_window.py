@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.ops.batch import Grouped
 from feedline.ops.shared.nested import dataset_of, first_blocks, made, must_be_endable, seeds_in, stand_ins
 from feedline.plan import arguments
 from feedline.plan.cardinality import INFINITE, UNKNOWN
@@ -41,7 +42,10 @@ class WindowGroups:
     `rest` holds rows that have been read but not assigned a key yet; `full` is the key of the window to run next.
     """
 
-    __slots__ = ("child", "counts", "ended", "full", "opened", "over", "reach", "rest", "rows", "sizes", "taken")
+    __slots__ = (
+        *("child", "counts", "ended", "free", "full", "opened"),
+        *("over", "reach", "rest", "rows", "sizes", "taken"),
+    )
 
     def __init__(self) -> None:
         self.rows: dict[int, list[Block]] = {}
@@ -54,6 +58,7 @@ class WindowGroups:
         self.full: int | None = None
         self.taken = 0
         self.reach = 1
+        self.free = 0  # before so many more rows no window can be full; not saved
         self.ended = False
 
     def add(self, key: int, rows: Block) -> None:
@@ -119,8 +124,16 @@ class GroupByWindow(CallsUserCode, InferredSpec, OpensChildren):
     smallest: int = 1
     """Lower bound of the window sizes: this many rows may be read before any window can be full."""
 
+    @property
+    def traced_spec(self) -> Any:
+        """That of the datasets that `reduce_func` makes."""
+        made = self.reduce_func.traced_spec
+        return None if made is None else made.element_spec
+
     def spec(self) -> Any:
         """The spec of the dataset that `reduce_func` returns for the first few elements, which is not run."""
+        if self.traced_spec is not None:
+            return self.traced_spec
         given = self.input.element_spec
         blocks, failed = first_blocks(self.input)
         if not blocks:
@@ -159,10 +172,13 @@ class GroupByWindow(CallsUserCode, InferredSpec, OpensChildren):
                 must_be_endable(s.child)
                 s.close()
             elif s.full is not None:
-                self._start_full(s, s.full, pull)
+                batch = self._start_full(s, s.full, pull)
+                if batch is not None:
+                    return batch, s
             elif not s.ended:
                 if s.rest is None:
-                    s.rest = pull(max(self._missing(s), s.reach))
+                    s.free = self._missing(s)
+                    s.rest = pull(max(s.free, s.reach))
                     s.ended = s.rest is None
                 if s.rest is not None and s.rest.n:
                     self._sort_in(s, s.rest)
@@ -174,12 +190,14 @@ class GroupByWindow(CallsUserCode, InferredSpec, OpensChildren):
                 rows = concat(s.rows[key])
                 s.remove(key)
                 try:
-                    self._start(s, key, rows, pull)
+                    batch = self._start(s, key, rows, pull)
                 except Exception:
                     raise
                 except BaseException:  # an interrupt: the window runs later
                     s.add(key, rows)
                     raise
+                if batch is not None:
+                    return batch, s
             else:
                 return None, s
 
@@ -194,43 +212,50 @@ class GroupByWindow(CallsUserCode, InferredSpec, OpensChildren):
             return 1
         return min([self.smallest, *(s.sizes[key] - n for key, n in s.counts.items() if s.sizes[key] > n)])
 
-    def _start_full(self, s: WindowGroups, key: int, pull: Pull) -> None:
+    def _start_full(self, s: WindowGroups, key: int, pull: Pull) -> Block | None:
         try:
-            self._start(s, key, concat(s.rows[key]), pull)
+            batch = self._start(s, key, concat(s.rows[key]), pull)
         except Exception:
             s.full = None
             raise
         s.full = None
         s.remove(key)
+        return batch
 
     def _sort_in(self, s: WindowGroups, rows: Block) -> None:
         """Assigns rows to their keys, up to one that fails or fills a window; the rows after it wait in `rest`."""
         if self._reads_ahead and s.reach < AHEAD_ROWS and rows.nbytes < AHEAD_BYTES // 4:
             s.reach *= 4
+        rows = _read_only(rows)
         keys, error = self._keys(s, rows)
+        counts, sizes = s.counts, s.sizes
         places: dict[int, list[int]] = {}
         full: int | None = None
         used = len(keys)
         for i, key in enumerate(keys):
-            if key not in s.sizes:
-                try:
-                    s.sizes[key] = self._size(key)
-                except Exception as e:
-                    used, error = i, self._blamed(self.window_size_func or self.key_func, s.taken + i, e)
-                    break
-            places.setdefault(key, []).append(i)
-            if s.counts.get(key, 0) + len(places[key]) == s.sizes[key]:
+            index = places.get(key)
+            if index is None:
+                if key not in sizes:
+                    try:
+                        sizes[key] = self._size(key)
+                    except Exception as e:
+                        used, error = i, self._blamed(self.window_size_func or self.key_func, s.taken + i, e)
+                        break
+                places[key] = index = []
+            index.append(i)
+            if counts.get(key, 0) + len(index) == sizes[key]:
                 used, full, error = i + 1, key, None
                 break
         else:
             if error is not None:
                 error = self._blamed(self.key_func, s.taken + used, error)
         for key, index in places.items():
-            part = rows.slice(index[0], index[-1] + 1)
-            whole = part.n == len(index)
-            s.add(key, part if whole else rows.take(np.array(index)))
+            first, n = index[0], len(index)
+            together = index[-1] - first + 1 == n
+            s.add(key, rows.slice(first, first + n) if together else rows.take(np.array(index)))
         used += error is not None
         s.taken += used
+        s.free -= used
         s.rest = rows.slice(used, rows.n) if used < rows.n else None
         if error is not None:
             raise error
@@ -241,13 +266,15 @@ class GroupByWindow(CallsUserCode, InferredSpec, OpensChildren):
         columns = self.key_func.on_columns(rows)
         if isinstance(columns, np.ndarray) and columns.shape == (rows.n,) and columns.dtype == np.int64:
             return columns.tolist(), None
-        results, error = self.key_func.on_rows(rows.slice(0, self._missing(s)).frozen())
+        if rows.n > s.free:
+            s.free = self._missing(s)
+        results, error = self.key_func.on_rows(rows.slice(0, s.free))
         if error is not None and not isinstance(error, Exception):
             raise error
         keys: list[int] = []
         for result in results:
             try:
-                keys.append(int64_of(result, "key_func"))
+                keys.append(result if type(result) is int else int64_of(result, "key_func"))
             except InvalidTypeError as e:
                 return keys, e
         return keys, error
@@ -260,9 +287,9 @@ class GroupByWindow(CallsUserCode, InferredSpec, OpensChildren):
             raise InvalidArgumentError(f"the window size must be greater than zero, got {size} for key {key}")
         return size
 
-    def _start(self, s: WindowGroups, key: int, rows: Block, pull: Pull) -> None:
-        """Starts a window. If `reduce_func` fails before the end of the input, the rows stay, as in TensorFlow, and the
-        window never fills again.
+    def _start(self, s: WindowGroups, key: int, rows: Block, pull: Pull) -> Block | None:
+        """Starts a window; returns its only element instead if it is one batch of its rows. If `reduce_func` fails
+        before the end of the input, the rows stay, as in TensorFlow, and the window never fills again.
         """
         if s.opened is None:
             window = Objects([dataset(in_memory(rows))], DatasetSpec(None))
@@ -271,6 +298,9 @@ class GroupByWindow(CallsUserCode, InferredSpec, OpensChildren):
                 plan = self.child(row)
             except Exception as e:
                 raise self._blamed(self.reduce_func, None, e) from e
+            batch = plan.only_batch() if isinstance(plan, Grouped) else None
+            if batch is not None:
+                return batch
             s.opened = pull.open(plan, row)
         try:
             s.opened.start()
@@ -278,9 +308,17 @@ class GroupByWindow(CallsUserCode, InferredSpec, OpensChildren):
             s.close()
             raise
         s.child, s.opened = s.opened, None
+        return None
 
     def _blamed(self, function: Function, number: int | None, error: Exception) -> Exception:
         return function.attribute_error(self.op, self.position, number, RowFailed(0, None, error))
+
+
+def _read_only(rows: Block) -> Block:
+    """The rows, marked read-only, with their provenance: key functions and windows share them."""
+    made = rows.frozen()
+    made.provenance, made.batch_provenance = rows.provenance, rows.batch_provenance
+    return made
 
 
 def int64_of(value: Any, name: str, exact: bool = False) -> int:

@@ -18,7 +18,7 @@ from feedline.plan.interrupted import Interrupted
 from feedline.plan.node import Child, Node, Pull, node
 from feedline.plan.pace import at_once, late
 from feedline.plan.traits.checkpoint import Reloads
-from feedline.plan.traits.reshard import Reshards, begun_of
+from feedline.plan.traits.reshard import Reshards, begun_of, not_reshardable
 from feedline.plan.traits.schedule import Buffers, ParallelArgs
 from feedline.structure.block import Block, concat
 from feedline.structure.round_robin import round_robin
@@ -149,10 +149,6 @@ class Cycle:
         return self
 
 
-MOST_OPEN = 1 << 24
-"""The largest `cycle_length`."""
-
-
 @node
 class Interleave(Buffers, Reloads, Reshards, ParallelArgs, Flattened):
     """Reads up to `cycle_length` nested datasets round robin, `block_length` rows of each at a time."""
@@ -163,6 +159,11 @@ class Interleave(Buffers, Reloads, Reshards, ParallelArgs, Flattened):
     block_length: int
     num_parallel_calls: int | None = None
     deterministic: bool | None = None
+
+    @property
+    def most_calls(self) -> int:
+        """One for each dataset that is open."""
+        return self.cycle_length
 
     def cardinality(self) -> int:
         """Unknown, except that an infinite input with parallel calls counts as infinite, as in TensorFlow."""
@@ -239,7 +240,7 @@ class Interleave(Buffers, Reloads, Reshards, ParallelArgs, Flattened):
         share, news = self._share(s, want) if ahead else left, s.news if s.sloppy else None
         if s.sloppy:
             slot.begin(share, s.calls, s.news)
-            if not slot.ready or (slot.unread and any(other is not None and other.busy for other in s.slots)):
+            if not slot.soon_ready() or (slot.unread and any(other is not None and other.busy for other in s.slots)):
                 self._next_slot(s, slot)
                 return None
         slot.fetch(share, ahead, s.calls, ALL_AHEAD_BYTES // len(s.slots), news)
@@ -325,7 +326,9 @@ class Interleave(Buffers, Reloads, Reshards, ParallelArgs, Flattened):
         begun = begun_of(self, states)
         if not begun:
             return None
-        running = self.left([*(s.slots for s in begun), self.unstarted(begun, parts)], part, parts)
+        if any(s.key is not None for s in begun):
+            raise not_reshardable(self, len(begun), parts)
+        running = self.left([*(s.slots for s in begun), self.unstarted(begun)], part, parts)
         made = Cycle([*running, *[None] * (self.cycle_length - len(running))])
         made.taken, made.filled = max(s.taken for s in begun), any(s.filled for s in begun)
         return made
@@ -381,9 +384,7 @@ def interleave(
     parallel = arguments.parallel_calls(num_parallel_calls, "interleave")
     if cycle == AUTOTUNE:
         cycle = _chosen_cycle(parallel)
-    elif cycle > MOST_OPEN:
-        raise InvalidArgumentError(f"interleave: cycle_length must be at most {MOST_OPEN}, got {cycle}")
-    elif arguments.positive(cycle, "cycle_length", "interleave") < (parallel or 0):
+    elif arguments.open_at_once(cycle, "cycle_length", "interleave") < (parallel or 0):
         raise InvalidArgumentError(
             f"interleave: num_parallel_calls must not be larger than cycle_length, got {parallel} and {cycle}; pass a "
             "larger cycle_length, or AUTOTUNE for num_parallel_calls"

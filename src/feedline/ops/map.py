@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
+from feedline.errors import InvalidArgumentError
 from feedline.kernels.threads import team
 from feedline.ops.shared import native, vectorized  # noqa: F401  register the functions that can be vectorized
 from feedline.ops.shared.nested import are_all, first_blocks, first_elements, stand_ins
@@ -13,6 +14,7 @@ from feedline.plan import arguments
 from feedline.plan.function import Function
 from feedline.plan.inference import infer, infer_unseen
 from feedline.plan.node import node
+from feedline.plan.ray_workers import RayWorkers
 from feedline.plan.row_caller import RowCaller
 from feedline.plan.row_calls import Parallel, RowFailed, applied_at
 from feedline.plan.row_wise import FunctionCalls, OneToOne, ParallelCalls
@@ -25,6 +27,7 @@ from feedline.structure.block import Array, Block, concat
 if TYPE_CHECKING:
     from feedline.data.dataset import Dataset
     from feedline.plan.annotations import Integer, R, T, Ts
+    from feedline.plan.ray_workers import WorkersArgument
 
 NATIVE_ROWS = 4
 """The rows that a call of a native program has for each thread."""
@@ -38,16 +41,19 @@ class Map(OneToOne, ParallelCalls, FunctionCalls, InferredSpec, RandomAccess):
     function: Function
     num_parallel_calls: int | None = None
     deterministic: bool | None = None
-    workers: str = "thread"
+    workers: str | RayWorkers = "thread"
 
     @property
     def parallel(self) -> Parallel | None:
         """The caller's `num_parallel_calls`. None for vectorized functions, which finish sooner than they could be
         split into tasks, and for the parser, which has its own threads. So have native programs: two or three calls
-        at a time give these threads the next rows before the last ones are done.
+        at a time give these threads the next rows before the last ones are done. A Ray cluster has more processors
+        than this machine, so it gets all of them.
         """
         if self.num_parallel_calls is None:
             return None
+        if isinstance(self.workers, RayWorkers):
+            return Parallel(self.num_parallel_calls, self.deterministic, self.workers)
         if self.function.native:
             wide = team()
             return Parallel(2 if wide <= 4 else 3, self.deterministic, rows=max(16, NATIVE_ROWS * wide))
@@ -92,7 +98,8 @@ class Map(OneToOne, ParallelCalls, FunctionCalls, InferredSpec, RandomAccess):
 
     @cached_property
     def _arithmetic_spec(self) -> Any:
-        known = self.function.vectorized and spec_known(self.input)
+        stated = self.function.vectorized or self.function.traced_spec is not None
+        known = stated and spec_known(self.input)
         return self.function.spec_of_columns(self.input.element_spec) if known else None
 
     @property
@@ -102,7 +109,7 @@ class Map(OneToOne, ParallelCalls, FunctionCalls, InferredSpec, RandomAccess):
 
     def one_by_one(self) -> RowCaller | None:
         """Calls the function for single rows."""
-        return RowCaller(self.function)
+        return RowCaller(self, self.function)
 
     def apply(self, block: Block) -> Block:
         """Applies the function to whole columns if the results are the same, otherwise row by row."""
@@ -184,7 +191,7 @@ def map_(
     use_unbounded_threadpool: bool = False,
     name: str | None = None,
     *,
-    workers: Literal["thread", "process"] | None = None,
+    workers: WorkersArgument = None,
 ) -> Dataset[R]: ...
 @overload
 def map_(
@@ -196,7 +203,7 @@ def map_(
     use_unbounded_threadpool: bool = False,
     name: str | None = None,
     *,
-    workers: Literal["thread", "process"] | None = None,
+    workers: WorkersArgument = None,
 ) -> Dataset[R]: ...
 @overload
 def map_(
@@ -208,7 +215,7 @@ def map_(
     use_unbounded_threadpool: bool = False,
     name: str | None = None,
     *,
-    workers: Literal["thread", "process"] | None = None,
+    workers: WorkersArgument = None,
 ) -> Dataset[R]: ...
 def map_(
     self: Dataset[Any],
@@ -219,7 +226,7 @@ def map_(
     use_unbounded_threadpool: bool = False,
     name: str | None = None,
     *,
-    workers: Literal["thread", "process"] | None = None,
+    workers: WorkersArgument = None,
 ) -> Dataset[Any]:
     """Applies `map_func` to every element.
 
@@ -247,8 +254,9 @@ def map_(
     With `num_parallel_calls`, several calls run at the same time and ahead of the consumer; AUTOTUNE chooses how many.
     Order and results stay those of sequential calls, unless `deterministic` is False: then elements come as they
     finish. Threads share the GIL, so they help functions that wait or release it (NumPy on large arrays, image
-    decoders, file I/O). For pure Python functions, `workers="process"` runs the calls in other processes; lambdas and
-    closures work there too. Random numbers from `fl.random.element_rng()` do not depend on any of this.
+    decoders, file I/O). For pure Python functions, `workers="process"` runs the calls in other processes, and
+    `workers="ray"`, or an `fl.RayWorkers`, on a Ray cluster; lambdas and closures work there too. Random numbers from
+    `fl.random.element_rng()` do not depend on any of this.
 
     >>> list(fl.Dataset.range(3).map(lambda x: x * 2, num_parallel_calls=fl.AUTOTUNE))
     [np.int64(0), np.int64(2), np.int64(4)]
@@ -256,6 +264,11 @@ def map_(
     call = arguments.element_function(map_func, "map_func", "map", self._plan)
     parallel = arguments.parallel_calls(num_parallel_calls, "map")
     kind = arguments.workers(workers, "map")
-    if kind == "process" and parallel is None:
+    if synchronous and num_parallel_calls is not None:
+        raise InvalidArgumentError(
+            f"map: synchronous=True makes one call after the other, but num_parallel_calls is {num_parallel_calls}; "
+            "give one of the two"
+        )
+    if kind != "thread" and parallel is None:
         parallel = arguments.AUTOTUNE
     return self._derive(Map(self._plan, Function(call), parallel, deterministic, kind))

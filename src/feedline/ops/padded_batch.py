@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -106,6 +108,8 @@ def _shape(given: object, path: str) -> Dims:
             raise InvalidTypeError(wrong)
         if d is not None and d < -1:
             raise InvalidTypeError(wrong)
+        if d is not None and d >= 1 << 63:
+            raise InvalidArgumentError(f"{wrong}, which does not fit an int64")
         dims.append(None if d is None or d == -1 else int(d))
     return tuple(dims)
 
@@ -115,7 +119,7 @@ def _values(given: object, tree: Tree) -> list[Any]:
         leaves = [given] * tree.size
     else:
         try:
-            leaves = tree.flatten_up_to(given, exact=True)
+            leaves = tree.flatten_up_to(given, exact=True, partial=True)
         except TypeError as e:
             raise InvalidTypeError(
                 f"padded_batch: padding_values must have the structure of the elements: {e}"
@@ -223,6 +227,8 @@ def _padded(shapes: list[tuple[int, ...]], target: Dims | None, path: str) -> tu
 
 
 def _filled(shape: tuple[int, ...], dtype: np.dtype[Any], value: object) -> Array:
+    if math.prod(shape) * dtype.itemsize > sys.maxsize:  # of which NumPy would say something else
+        raise MemoryError(f"a batch of shape {list(shape)} and {dtype} has more bytes than an array can have")
     return np.zeros(shape, dtype) if value is None else np.full(shape, value, dtype)
 
 

@@ -72,7 +72,7 @@ def parallel_interleave(
     """
     op = "parallel_interleave"
     call = arguments.function(map_func, "map_func", op)
-    cycle = arguments.positive(cycle_length, "cycle_length", op)
+    cycle = arguments.open_at_once(cycle_length, "cycle_length", op)
     block = arguments.positive(block_length, "block_length", op)
     if buffer_output_elements is not None:
         arguments.positive(buffer_output_elements, "buffer_output_elements", op)

@@ -9,6 +9,7 @@ import numpy as np
 
 from feedline.ops.shared.carry import Carry
 from feedline.plan import arguments
+from feedline.plan.aliasing import kept
 from feedline.plan.function import Function
 from feedline.plan.row_calls import RowFailed
 from feedline.structure.nest import map_structure
@@ -37,7 +38,8 @@ def reduce(self: Dataset[Any], initial_state: object, reduce_func: Callable[...,
     with iter(self) as elements:
         for number, element in enumerate(elements):
             try:
-                state = carry.next(function.on_row((state, element)))
+                made = function.on_row((state, element))
+                state = carry.next(kept(made, set()))
             except Exception as e:
                 failed = RowFailed(number, None, e)
                 raise function.attribute_error("reduce", self._plan.position + 1, number, failed) from e

@@ -10,10 +10,11 @@ from feedline.ops.shuffle import other_epochs
 from feedline.plan.arguments import integer
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.row_steps import RowStep, Waiting
 from feedline.plan.traits.provenance import KeepsRows
 from feedline.plan.traits.random_access import RandomAccess, read_rows
 from feedline.plan.traits.reshard import Reshards
-from feedline.plan.traits.schedule import RestartsInputs
+from feedline.plan.traits.schedule import RestartsInputs, RowByRow
 from feedline.plan.traits.specs import Sampled
 from feedline.structure.block import Array, Block
 
@@ -33,8 +34,30 @@ class Epoch(NamedTuple):
     over: bool = False
 
 
+class EpochRows(RowStep):
+    """The rows of one epoch; its end is for `Repeat.step`."""
+
+    __slots__ = ("_count", "_epoch", "_gave")
+
+    def __init__(self, count: int) -> None:
+        self._count, self._epoch, self._gave = count, Epoch(), False
+
+    def begin(self, state: Epoch) -> bool:
+        """Continues in the middle of an epoch."""
+        self._epoch, self._gave = state, state.gave
+        return not (state.due or state.over or state.done == self._count)
+
+    def state(self, waiting: Waiting) -> Epoch:
+        """The epoch, and whether it has given a row."""
+        return self._epoch._replace(gave=self._gave)
+
+    def __call__(self, row: Any) -> Any:
+        self._gave = True
+        return row
+
+
 @node
-class Repeat(KeepsRows, RandomAccess, Reshards, RestartsInputs, Sampled):
+class Repeat(KeepsRows, RandomAccess, Reshards, RestartsInputs, RowByRow, Sampled):
     """The input `count` times; endlessly if `count` is negative."""
 
     State: ClassVar[Any] = Epoch
@@ -76,6 +99,10 @@ class Repeat(KeepsRows, RandomAccess, Reshards, RestartsInputs, Sampled):
             return None, Epoch(done + 1, False)
         # The state records the end of this epoch before the next one is started, which may fail.
         return EMPTY, Epoch(done + 1, False, True)
+
+    def one_by_one(self) -> EpochRows:
+        """Passes on the rows of one epoch."""
+        return EpochRows(self.count)
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """The epoch that all states are in; refused if they differ."""

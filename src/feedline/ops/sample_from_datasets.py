@@ -9,6 +9,7 @@ import numpy as np
 
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.ops.choose_from_datasets import chosen, plans_of
+from feedline.ops.sources.indexed import MOST_ROWS
 from feedline.ops.sources.random import Drawn, Random
 from feedline.ops.take import Take
 from feedline.plan.arguments import boolean
@@ -37,6 +38,7 @@ class Draws(Random):
 
     def step(self, state: Drawn, pull: Any, want: int) -> tuple[Block | None, Drawn]:
         """The next numbers."""
+        want = min(want, MOST_ROWS)
         numbers = pick(words(*state.seeds, 2 * state.drawn, 2 * want), self.logits)
         return Block([numbers], want, LEAF), state._replace(drawn=state.drawn + want)
 

@@ -9,13 +9,17 @@ from feedline.errors import InvalidTypeError
 from feedline.ops.shared.carry import Carry, packed
 from feedline.ops.shared.nested import are_all, first_blocks, first_elements, stand_ins
 from feedline.plan import arguments
+from feedline.plan.aliasing import VALUES, kept
 from feedline.plan.function import Function
 from feedline.plan.inference import infer, infer_unseen
 from feedline.plan.interrupted import Interrupted
 from feedline.plan.node import EMPTY, Node, Pull, node
 from feedline.plan.pace import late, soon
+from feedline.plan.row_caller import FunctionStep
 from feedline.plan.row_calls import RowFailed
+from feedline.plan.row_steps import Waiting
 from feedline.plan.traits.effects import CallsUserCode
+from feedline.plan.traits.schedule import RowByRow
 from feedline.plan.traits.specs import InferredSpec
 from feedline.sharing import cached_property
 from feedline.structure.block import Block
@@ -37,8 +41,41 @@ class Scanned(NamedTuple):
     error: Exception | None = None
 
 
+class ScannedRows(FunctionStep):
+    """Calls the function for single rows, with the state left by the one before."""
+
+    __slots__ = ("_carried", "_node")
+
+    def __init__(self, node: Scan) -> None:
+        super().__init__(node.function)
+        self._node = node
+        self._carried: Any = None
+
+    def begin(self, state: Scanned) -> bool:
+        """Continues unless rows wait."""
+        self.seen = state.seen
+        self._carried = self._node.carried(state)
+        return state.rest is None and state.error is None
+
+    def state(self, waiting: Waiting) -> Scanned:
+        """The user's state, the number of rows, and what waits."""
+        return Scanned(packed(self._carried), self.seen, waiting.rest, waiting.error)
+
+    def __call__(self, row: Any) -> Any:
+        current, output = self._node.call(self._carried, row)
+        made = self.element(output if type(output) in VALUES else kept(output, set()))
+        self._carried = current
+        self.seen += 1
+        return made
+
+    def failed(self, failed: RowFailed) -> Exception:
+        """The error, which names the function and the row; the user's state stays as it was."""
+        self.seen += 1
+        return self._node.attribute_error(failed, self.seen - 1)
+
+
 @node
-class Scan(CallsUserCode, InferredSpec):
+class Scan(CallsUserCode, InferredSpec, RowByRow):
     """The results of a user function called with each row and the state left by the previous one."""
 
     State: ClassVar[Any] = Scanned
@@ -47,8 +84,15 @@ class Scan(CallsUserCode, InferredSpec):
     initial_state: Block
     function: Function
 
+    @property
+    def traced_spec(self) -> Any:
+        """That of the function's outputs."""
+        return self.function.traced_spec
+
     def spec(self) -> Any:
         """Inferred from the results for the first few elements."""
+        if self.traced_spec is not None:
+            return self.traced_spec
         given = self.input.element_spec
         blocks, failed = first_blocks(self)
         if not blocks:
@@ -57,7 +101,7 @@ class Scan(CallsUserCode, InferredSpec):
         return infer(found, given, lambda: first_elements(self.input)[0], self._spec_of, are_all(blocks, self))
 
     def _spec_of(self, element: object) -> Any:
-        return packed(self._call(self._carry.initial, element)[1]).spec()
+        return packed(self.call(self._carry.initial, element)[1]).spec()
 
     @cached_property
     def _carry(self) -> Carry:
@@ -70,24 +114,24 @@ class Scan(CallsUserCode, InferredSpec):
 
     def step(self, state: Scanned, pull: Pull, want: int) -> tuple[Block | None, Scanned]:
         """Calls the function row by row. A failing row leaves the user's state as it was before it."""
-        carried, seen, rest, error = state
+        _, seen, rest, error = state
         if error is not None:
             raise error
         source = rest if rest is not None else pull(want)
         if source is None or not source.n:
             return source, state
-        states = [(self.initial_state if carried is None else carried.frozen()).element(0)]
+        states = [self.carried(state)]
         outputs: list[Any] = []
         failed: RowFailed | None = None
         until = soon()
         for i, row in enumerate(source.slice(0, want).rows()):
             try:
-                current, output = self._call(states[i], row)
+                current, output = self.call(states[i], row)
             except BaseException as e:
                 failed = RowFailed(i, None, e)
                 break
             states.append(current)
-            outputs.append(output)
+            outputs.append(output if type(output) in VALUES else kept(output, set()))
             if late(until):
                 break
         try:
@@ -103,15 +147,29 @@ class Scan(CallsUserCode, InferredSpec):
             return made, state
         if not own:
             raise Interrupted(failed.error, state, made)
-        return made, state._replace(error=self.function.attribute_error(self.op, self.position, seen + good, failed))
+        return made, state._replace(error=self.attribute_error(failed, seen + good))
 
-    def _call(self, current: object, row: object) -> tuple[Any, Any]:
+    def one_by_one(self) -> ScannedRows:
+        """Calls the function for single rows."""
+        return ScannedRows(self)
+
+    def attribute_error(self, failed: RowFailed, number: int) -> Exception:
+        """An exception that names the function and the element."""
+        return self.function.attribute_error(self.op, self.position, number, failed)
+
+    def carried(self, state: Scanned) -> Any:
+        """The user's state."""
+        return (self.initial_state if state.carried is None else state.carried.frozen()).element(0)
+
+    def call(self, current: object, row: object) -> tuple[Any, Any]:
+        """The next state of the user and the output, for a row."""
         result = self.function.on_row((current, row))
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             got = f"{len(result)} values" if isinstance(result, (tuple, list)) else type(result).__name__
             raise InvalidTypeError(f"scan_func must return a pair of the new state and the output, got {got}")
         new, output = result
-        return self._carry.next(new), leaf_of(output) if type(output) is list else output
+        del result  # with no other reference to them, the values need no copy
+        return self._carry.next(kept(new, set())), leaf_of(output) if type(output) is list else output
 
     def after_error(self, state: Scanned) -> Scanned:
         """Drops the error that was raised; the rows after it are still to be processed."""

@@ -131,7 +131,7 @@ class Shard(KeepsRows, RandomAccess, Reshards, Shards):
 
     @property
     def indexable(self) -> bool:
-        """Whether rows can be read by index: if the input's can, and this is no SHARD_HINT."""
+        """Whether rows can be read by index: if the input's can, and this is not a SHARD_HINT."""
         return indexable(self.input) and self.num_shards != SHARD_HINT
 
     def rows(self, index: Array) -> Block:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from feedline.plan.arguments import integer
 from feedline.plan.node import EMPTY, Node, Pull, node
+from feedline.plan.row_steps import RowStep, Waiting
 from feedline.plan.traits.provenance import KeepsRows
 from feedline.plan.traits.random_access import RandomAccess, read_rows
 from feedline.plan.traits.reshard import Reshards
+from feedline.plan.traits.schedule import RowByRow
 from feedline.structure.block import Array, Block
 
 if TYPE_CHECKING:
@@ -25,8 +27,25 @@ class Skipped(NamedTuple):
     done: int = 0
 
 
+class RowsAfter(RowStep):
+    """Passes rows on once enough have been skipped."""
+
+    __slots__ = ("_count",)
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def begin(self, state: Skipped) -> bool:
+        """Continues if all rows have been skipped that are to be."""
+        return state.done == self._count
+
+    def state(self, waiting: Waiting) -> Skipped:
+        """The rows have been skipped."""
+        return Skipped(self._count)
+
+
 @node
-class Skip(KeepsRows, RandomAccess, Reshards):
+class Skip(KeepsRows, RandomAccess, Reshards, RowByRow):
     """The elements after the first `count`; none if `count` is negative."""
 
     State: ClassVar[Any] = Skipped
@@ -58,6 +77,10 @@ class Skip(KeepsRows, RandomAccess, Reshards):
         if block.n <= left:
             return EMPTY, Skipped(state.done + block.n)
         return block.slice(left, block.n), Skipped(self.count)
+
+    def one_by_one(self) -> RowsAfter:
+        """Passes on rows after those skipped."""
+        return RowsAfter(self.count)
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """If all iterators have skipped their elements, no more are skipped."""

@@ -130,8 +130,9 @@ def snapshot(
 
     A snapshot belongs to the steps before it: if their arguments, data or functions change, another snapshot is written
     beside the old one. The seed of a `shuffle` does not count: the snapshot keeps the order in which elements came when
-    it was written. `experimental.snapshot` is the same as a function for `apply`. A pass that stops early stores
-    nothing, failing elements are not stored, and the elements returned are read-only.
+    it was written. `experimental.snapshot` is the same as a function for `apply`. A pass that
+    stops before the loop has asked for more than the last element stores nothing, failing elements are not stored, and
+    the elements returned are read-only.
 
     `compression` is "AUTO" or "NONE", both without compression, or "GZIP". `shard_func` maps each element to the number
     of its shard, an int64; by default there is one shard. `reader_func` combines the shards into one dataset, as in

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from feedline.plan.arguments import integer
 from feedline.plan.cardinality import INFINITE, UNKNOWN
 from feedline.plan.node import Node, Pull, node
+from feedline.plan.row_steps import RowStep, Waiting
 from feedline.plan.traits.provenance import PassThrough
 from feedline.plan.traits.random_access import has_row
 from feedline.plan.traits.reshard import Reshards
+from feedline.plan.traits.schedule import RowByRow
 from feedline.structure.block import Block
 
 if TYPE_CHECKING:
@@ -24,8 +26,35 @@ class Taken(NamedTuple):
     taken: int = 0
 
 
+class TakenRows(RowStep):
+    """Counts rows."""
+
+    __slots__ = ("_count", "_taken")
+
+    def __init__(self, count: int) -> None:
+        self._count, self._taken = count, 0
+
+    @property
+    def room(self) -> int | None:
+        """How many rows are left to be taken."""
+        return self._count - self._taken if self._count >= 0 else None
+
+    def begin(self, state: Taken) -> bool:
+        """Continues unless enough rows have been taken."""
+        self._taken = state.taken
+        return self.room is None or self.room > 0
+
+    def state(self, waiting: Waiting) -> Taken:
+        """How many rows have been taken."""
+        return Taken(self._taken)
+
+    def __call__(self, row: Any) -> Any:
+        self._taken += 1
+        return row
+
+
 @node
-class Take(PassThrough, Reshards):
+class Take(PassThrough, Reshards, RowByRow):
     """The first `count` elements; all if `count` is negative."""
 
     State: ClassVar[Any] = Taken
@@ -57,6 +86,10 @@ class Take(PassThrough, Reshards):
             want = min(want, left)
         block = pull(want)
         return block, state if block is None else Taken(state.taken + block.n)
+
+    def one_by_one(self) -> TakenRows:
+        """Counts rows one by one."""
+        return TakenRows(self.count)
 
     def reshard(self, others: Sequence[Node], states: Sequence[Any], part: int, parts: int) -> Any:
         """Only if everything is taken: the states do not determine how many elements are left for each shard."""

@@ -14,9 +14,12 @@ from feedline.plan.function import Function
 from feedline.plan.interrupted import Interrupted
 from feedline.plan.node import Node, Pull, node
 from feedline.plan.pace import late, soon
+from feedline.plan.row_caller import FunctionStep
 from feedline.plan.row_calls import RowFailed
+from feedline.plan.row_steps import DROPPED, Waiting
 from feedline.plan.traits.effects import CallsUserCode, side_effect_free
 from feedline.plan.traits.provenance import KeepsRows
+from feedline.plan.traits.schedule import RowByRow
 from feedline.structure.block import Block
 
 if TYPE_CHECKING:
@@ -33,8 +36,42 @@ class Taking(NamedTuple):
     error: Exception | None = None
 
 
+class TakingRows(FunctionStep):
+    """Tests rows one by one."""
+
+    __slots__ = ("_ended", "_node")
+
+    def __init__(self, node: TakeWhile) -> None:
+        super().__init__(node.predicate, answer)
+        self._node, self._ended = node, False
+
+    @property
+    def halted(self) -> bool:
+        """Whether a row was False."""
+        return self._ended
+
+    def begin(self, state: Taking) -> bool:
+        """Continues unless it has ended, or rows wait."""
+        self.seen, self._ended = state.seen, state.ended
+        return not state.ended and state.rest is None and state.error is None
+
+    def state(self, waiting: Waiting) -> Taking:
+        """The number of rows tested, and what waits."""
+        return Taking(self.seen, self._ended, waiting.rest, waiting.error)
+
+    def __call__(self, row: Any) -> Any:
+        passed = super().__call__(row)
+        self._ended = passed is DROPPED
+        return passed
+
+    def failed(self, failed: RowFailed) -> Exception:
+        """The error, which names the predicate and the row."""
+        self.seen += 1
+        return self._node.attribute_error(failed, self.seen - 1)
+
+
 @node
-class TakeWhile(KeepsRows, CallsUserCode):
+class TakeWhile(KeepsRows, CallsUserCode, RowByRow):
     """Rows as long as a user function returns True."""
 
     State: ClassVar[Any] = Taking
@@ -67,7 +104,7 @@ class TakeWhile(KeepsRows, CallsUserCode):
         if error is not None and not isinstance(error, Exception):
             raise Interrupted(error, Taking(seen + good, False, _after(source, good)), block.slice(0, good))
         if error is not None:
-            blamed = self.predicate.attribute_error(self.op, self.position, seen + good, RowFailed(good, None, error))
+            blamed = self.attribute_error(RowFailed(good, None, error), seen + good)
             return block.slice(0, good), Taking(seen + good + 1, False, _after(source, good + 1), blamed)
         if over:
             return block.slice(0, good), Taking(seen + good + 1, True)
@@ -90,6 +127,14 @@ class TakeWhile(KeepsRows, CallsUserCode):
             except BaseException as e:
                 return i, e, False
         return block.n, None, False
+
+    def one_by_one(self) -> TakingRows:
+        """Tests rows one by one."""
+        return TakingRows(self)
+
+    def attribute_error(self, failed: RowFailed, number: int) -> Exception:
+        """An exception that names the predicate and the element."""
+        return self.predicate.attribute_error(self.op, self.position, number, failed)
 
     def after_error(self, state: Taking) -> Taking:
         """Drops the error that was raised; the rows after it are still to be tested."""

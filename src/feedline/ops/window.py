@@ -106,11 +106,11 @@ class Window(Reshards):
         while have < self._reach and not ended:
             try:
                 block = pull(goal - have)
-            except Exception as e:
-                bad = (*bad, (have, e))
-                have += 1
-                continue
             except BaseException as e:
+                if isinstance(e, Exception) and not isinstance(e, Exited):
+                    bad = (*bad, (have, e))
+                    have += 1
+                    continue
                 raise Interrupted(e, WindowState(concat(parts) if parts else None, bad)) from None
             if block is None:
                 ended = True

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from feedline.plan.node import Node, NoState, Pull, node
+from feedline.plan.row_steps import Unchanged
 from feedline.plan.traits.checkpoint import CheckpointTransparent
 from feedline.plan.traits.provenance import PassThrough
+from feedline.plan.traits.schedule import RowByRow
 from feedline.structure.block import Block
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @node
-class WithOptions(PassThrough, CheckpointTransparent):
+class WithOptions(PassThrough, CheckpointTransparent, RowByRow):
     """Passes rows on. Its options are read from the plan before the plan runs."""
 
     op: ClassVar[str] = "with_options"
@@ -25,6 +27,10 @@ class WithOptions(PassThrough, CheckpointTransparent):
     def step(self, state: NoState, pull: Pull, want: int) -> tuple[Block | None, NoState]:
         """The input's rows."""
         return pull(want), state
+
+    def one_by_one(self) -> Unchanged:
+        """Passes rows on."""
+        return Unchanged()
 
 
 def merged_options(plan: Node) -> Any:

@@ -13,6 +13,7 @@ from tests.harness import Raises, check, check_errors
 
 import feedline as fl
 from feedline.errors import DataLossError, NotFoundError, UnimplementedError
+from feedline.io import array_record
 
 
 def write(path: Path, records: list[bytes], options: str = "group_size:1") -> str:
@@ -35,6 +36,13 @@ def test_records(tmp_path: Path) -> None:
     check(ds, WORDS)
     check(fl.ArrayRecordDataset(Path(files[0])), WORDS[:4], sizes=(1,), optimizer=[True])
     check(fl.ArrayRecordDataset([]), [])
+
+
+def test_large_records_are_read_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write(tmp_path / "a", WORDS)
+    for most in (0, 2 * (tmp_path / "a").stat().st_size // len(WORDS)):
+        monkeypatch.setattr(array_record, "READ_BYTES", most)
+        check(fl.ArrayRecordDataset(file), WORDS, sizes=(50,), optimizer=[True])
 
 
 def test_random_access(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,25 @@ def test_text_that_is_no_utf8_is_damage(tmp_path: Path) -> None:
     check_errors(fl.ArrowDataset(path), [Raises(DataLossError, r"text\.arrow, rows 0 to 1: .*UTF8")])
 
 
+def test_lists_of_a_negative_size_are_damage(tmp_path: Path) -> None:
+    lists = pa.array([[0.5] * 77], pa.list_(pa.float32(), 77))
+    path = Path(write(tmp_path / "lists.arrows", {"l": lists}, "stream"))
+    size, negative = struct.pack("<i", 77), struct.pack("<i", -180)
+    path.write_bytes(path.read_bytes().replace(size, negative, 1))  # the first is in the schema
+    for use in (list, lambda ds: ds.element_spec, lambda ds: ds.ragged_batch(2).element_spec):
+        with pytest.raises(DataLossError, match=r"lists\.arrows: .*corrupt: the column 'l' has lists of -180 values"):
+            use(fl.ArrowDataset(path))
+
+
+def test_offsets_in_a_buffer_that_is_longer_than_they_are(tmp_path: Path) -> None:
+    path = Path(write(tmp_path / "a.arrows", {"s": ["a", "bcd", "ef"]}, "stream"))
+    place, longer = struct.pack("<qq", 0, 16), struct.pack("<qq", 0, 18)
+    data = path.read_bytes()
+    assert data.count(place) == 1
+    path.write_bytes(data.replace(place, longer))
+    assert [e["s"] for e in fl.ArrowDataset(path)] == [b"a", b"bcd", b"ef"]
+
+
 def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path) -> None:
     path = write(tmp_path / "a.arrow", {"x": np.arange(100_000)}, size=10_000)
     ds = fl.ArrowDataset(path)
@@ -151,3 +171,17 @@ def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path) -> None:
                 pass
         with pytest.raises(DataLossError, match=r"a\.arrow had \d+ bytes when it was opened and now has 100000"):
             fl.experimental.at(ds, 50_000)
+
+
+@pytest.mark.parametrize("kind", ["file", "stream"])
+def test_a_struct_with_two_fields_of_one_name(tmp_path: Path, kind: str) -> None:
+    struct_type = pa.struct([("y", pa.int64()), ("y", pa.struct([("z", pa.string())]))])
+    schema = pa.schema([("in", struct_type), ("i", pa.int32())])
+    batch = pa.RecordBatch.from_arrays([pa.nulls(2, struct_type), pa.array([1, 2], pa.int32())], schema=schema)
+    path = tmp_path / "a.arrow"
+    with {"file": pa.ipc.new_file, "stream": pa.ipc.new_stream}[kind](path, schema) as sink:
+        sink.write_batch(batch)
+    expect = r"a\.arrow: a field of the struct 'in' is named twice: \['y', 'y'\]"
+    with pytest.raises(InvalidArgumentError, match=expect):
+        list(fl.ArrowDataset(str(path)).batch(2))
+    assert next(iter(fl.ArrowDataset(str(path), ["i"]))) == {"i": 1}

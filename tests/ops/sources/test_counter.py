@@ -57,3 +57,22 @@ def test_the_spec_of_what_nothing_comes_through(source: Any) -> None:
     assert ds.batch(2).element_spec == fl.TensorSpec((None,), fl.float32)
     nothing = source.repeat(0).filter(lambda x: x < 0).window(2).flat_map(lambda w: w.batch(2))
     assert nothing.element_spec == fl.TensorSpec((None,), source.element_spec.dtype) and list(nothing) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        fl.Dataset.counter(),
+        fl.Dataset.range(2**63 - 1),
+        fl.Dataset.random(seed=1),
+        fl.Dataset.sample_from_datasets([fl.Dataset.counter(), fl.Dataset.counter()], seed=1),
+    ],
+)
+@pytest.mark.parametrize("size", [10**12, 2**63 - 1])
+def test_batches_of_all_there_is(source: Any, size: int) -> None:
+    """What is read beside few elements is not computed for as many as a batch may hold."""
+    pairs = fl.Dataset.zip((source, fl.Dataset.range(3)))
+    assert [b.tolist() for _, b in pairs.batch(size)] == [[0, 1, 2]]
+    assert [b.tolist() for b in source.take_while(lambda x: x < 0).batch(size)] == []
+    groups = pairs.group_by_window(lambda _, b: b * 0, lambda key, rows: rows, window_size=size)
+    assert [int(b) for _, b in groups] == [0, 1, 2]

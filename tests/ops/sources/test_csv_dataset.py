@@ -103,3 +103,20 @@ def test_a_missing_file(tmp_path: Path) -> None:
 def test_arguments(arguments: dict[str, Any], match: str) -> None:
     with pytest.raises(InvalidArgumentError, match=match):
         Csv(**{"filenames": "a", "record_defaults": [[0], [0]], **arguments})
+
+
+def test_numbers_of_dtypes(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("1,2,3,4,5\n")
+    plain = fl.experimental.CsvDataset(str(file), [1, 2.0, True, 7, 9])
+    names = [spec.dtype.name for spec in plain.element_spec]
+    assert names == ["float32", "float64", "float32", "string", "int64"]
+    defaults = fl.experimental.CsvDataset(str(file), [[1], 0, 4, [7.0], np.int64(9)])
+    assert [spec.dtype.name for spec in defaults.element_spec] == ["int32", "int32", "int32", "float32", "int64"]
+    file.write_text(",2\n")
+    required = fl.experimental.CsvDataset(str(file), [1, [2]])
+    with pytest.raises(fl.errors.InvalidArgumentError, match="field 0 is missing and has no default"):
+        list(required)
+    names = ["a", "b"]
+    made = fl.experimental.make_csv_dataset(str(file), 1, column_names=names, column_defaults=[2, [1]], header=False)
+    assert [spec.dtype.name for spec in made.element_spec.values()] == ["float64", "int32"]

@@ -152,6 +152,7 @@ def test_reading_goes_on_by_itself_in_large_blocks(tmp_path: Path) -> None:
         ({"filenames": fl.Dataset.range(2)}, TypeError, "a dataset of filenames must be strings"),
         ({"filenames": fl.Dataset.from_tensors(["a"])}, TypeError, "must be strings, got"),
         ({"filenames": "a", "num_parallel_reads": 0}, InvalidArgumentError, "num_parallel_reads must be greater than"),
+        ({"filenames": "a", "num_parallel_reads": 2**40}, InvalidArgumentError, "num_parallel_reads must be at most"),
         ({"filenames": "a", "num_parallel_reads": 1.5}, TypeError, "num_parallel_reads must be an integer"),
         ({"filenames": "a", "buffer_size": "x"}, TypeError, "buffer_size must be an integer"),
     ],

@@ -248,8 +248,10 @@ def test_types_and_shapes() -> None:
 
 def test_wrong_arguments() -> None:
     make = fl.Dataset.from_generator
-    with pytest.raises(TypeError, match="generator must be a function"):
+    with pytest.raises(TypeError, match=r"generator must be a function .*; give a function that returns it"):
         make([1, 2], output_signature=spec(fl.int32))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="got generator; give the function itself, without calling it"):
+        make(count_to_five(), output_signature=spec(fl.int64))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="pass output_signature or output_types"):
         make(count_to_five)
     with pytest.raises(TypeError, match="not both"):
@@ -418,3 +420,24 @@ def test_a_generator_that_gives_less_than_before_is_told() -> None:
     other.load_state_dict(said.state_dict(), strict=False)
     with pytest.raises(fl.errors.FailedPreconditionError, match="has no load_state_dict"):
         next(other)
+
+
+@pytest.mark.parametrize("keeps", ["array", "tuple", "view", "local", "nothing"])
+def test_a_generator_may_write_into_what_it_has_yielded(keeps: str) -> None:
+    def values() -> Any:
+        array, label = np.zeros(2), np.int32(0)
+        pair = array, label
+        for i in range(4):
+            if keeps == "nothing":
+                yield np.full(2, float(i)), label
+                continue
+            array = np.zeros(2) if keeps == "local" else array
+            array[:] = i
+            yield pair if keeps == "tuple" else (array[:] if keeps == "view" else array, label)
+            array[:] = 9
+
+    signature = (fl.TensorSpec([None], fl.float64), fl.TensorSpec([], fl.int32))
+    ((rows, _),) = fl.Dataset.from_generator(values, output_signature=signature).batch(4)
+    assert rows.tolist() == [[i, i] for i in range(4)]
+    alone = fl.Dataset.from_generator(lambda: (a for a, _ in values()), output_signature=signature[0])
+    assert next(iter(alone.batch(4))).tolist() == [[i, i] for i in range(4)]

@@ -88,6 +88,16 @@ def test_elements_are_read_only_and_batches_and_arguments_of_functions_are_not()
     assert not next(iter(ds.batch(2))).any()
 
 
+class Rows:
+    """A dataset of another library, which is read by index."""
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, i: int) -> int:
+        return [3, 4][i]
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -97,6 +107,8 @@ def test_elements_are_read_only_and_batches_and_arguments_of_functions_are_not()
         ([[1, 2], [3]], "differ in length"),
         ((), "no arrays"),
         (object(), "cannot be part of an element"),
+        ([{"a": 1}, {"a": 2}], "a dict cannot be part of a list in an element: .*; for rows as dicts, make one"),
+        (Rows(), "are a fl.Source, for Dataset.from_source"),
         (None, "no arrays"),
         ((None, None), "no arrays"),
     ],

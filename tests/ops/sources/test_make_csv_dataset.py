@@ -129,6 +129,7 @@ def test_errors_that_are_ignored_use_no_turn(tmp_path: Path) -> None:
         ({"select_columns": [4]}, "select_columns must be from 0 to 3, got 4"),
         ({"select_columns": [0, "i"]}, "select_columns names a column twice"),
         ({"select_columns": [0], "column_defaults": [0, 0]}, "must have the same length, got 2 and 1"),
+        ({"column_defaults": [0]}, r"a default for each of the 4 columns \['i', 'f', 's', 'mixed'\], got 1"),
         ({"column_names": ["a", "a", "b", "c"]}, r"duplicate column names \['a'\]"),
         ({"header": False}, "column_names is required for files without a header"),
         ({"compression_type": "LZ4"}, "compression_type must be"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -249,3 +250,13 @@ def test_a_table_in_memory_elsewhere(path: str) -> None:
     assert ds.cardinality() == 10
     check(ds, rows(10), sizes=(7,), optimizer=[True])
     fl.io.gfile.rmtree("memory://tables")
+
+
+def test_a_file_is_not_read_ahead_as_a_whole(tmp_path: Path) -> None:
+    data = [os.urandom(1 << 16) for _ in range(600)]
+    pq.write_table(pa.table({"data": data}), tmp_path / "large.parquet", row_group_size=30)
+    before = most = pa.total_allocated_bytes()
+    for row, want in zip(fl.ParquetDataset(str(tmp_path / "large.parquet")), data, strict=True):
+        assert row["data"] == want
+        most = max(most, pa.total_allocated_bytes())
+    assert most - before < 12 << 20

@@ -21,6 +21,12 @@ def test_output_type(dtype: str) -> None:
     check(fl.Dataset.range(2, 9, 2, output_type=dtype), [np.dtype(dtype).type(i) for i in range(2, 9, 2)])
 
 
+@pytest.mark.parametrize("dtype", ["string", "bool"])
+def test_types_that_are_no_numbers(dtype: str) -> None:
+    with pytest.raises(TypeError, match=f"range: output_type must be a type of numbers, got {dtype}"):
+        fl.Dataset.range(3, output_type=dtype)
+
+
 def test_small_types_wrap_around() -> None:
     check(fl.Dataset.range(126, 130, output_type=fl.int8), [np.int8(v) for v in (126, 127, -128, -127)])
 

@@ -239,3 +239,17 @@ def test_text_and_other_files_are_told_apart_too(tmp_path: Path, kind: str) -> N
         str(path), 2, column_names=["k", "v"], header=False, num_epochs=1, shuffle=False, compression_type="AUTO"
     )
     assert next(iter(made))["v"].tolist() == [1, 2]
+
+
+def test_the_spec_of_a_function_is_inferred_from_records(tmp_path: Path) -> None:
+    path = str(tmp_path / "a")
+    with fl.io.TFRecordWriter(path) as writer:
+        writer.write(fl.train.example({"image": b"\x01\x02\x03"}).SerializeToString())
+
+    def decode(record: bytes) -> Any:
+        found = fl.io.parse_single_example(record, {"image": fl.io.FixedLenFeature([], fl.string)})
+        return fl.io.decode_raw(found["image"], fl.uint8)
+
+    for on_corrupt in ("raise", "skip"):
+        ds = fl.TFRecordDataset(path, on_corrupt=on_corrupt).map(decode)
+        assert ds.element_spec == fl.TensorSpec([None], fl.uint8)

@@ -29,7 +29,9 @@ class Carry:
         self.initial = self._tree.unflatten([_frozen(leaf) for leaf in leaves])
 
     def next(self, value: object) -> Any:
-        """A function's result as the next state. Raises `InvalidTypeError` if it does not match the initial state."""
+        """A function's result as the next state; nobody else may write into its arrays. Raises `InvalidTypeError` if it
+        does not match the initial state.
+        """
         if type(value) is list and self._tree.kind is tuple:
             value = tuple(value)
         try:
@@ -49,7 +51,9 @@ class Carry:
                 f"the new state must have the types of the initial state: expected {self._kinds[i]}{where}, got "
                 f"{kind}; cast it in the function, or pass an initial state of type {kind} (a Python int is int32)"
             )
-        return _frozen(leaf)
+        if isinstance(leaf, np.ndarray):
+            leaf.flags.writeable = False
+        return leaf
 
 
 def packed(state: object) -> Block:

@@ -180,6 +180,7 @@ class Materialize(OpensChildren, Sampled):
             pulled = pull(want)
             if pulled is None:
                 if state.sink is not None:
+                    must_be_wanted()  # other passes find what is complete, so when it is must not depend on time
                     known = self.input.element_spec if spec_known(self.input) else None
                     self._kept(state, lambda: state.sink.finish(known))
                 state.sink, state.over = None, True

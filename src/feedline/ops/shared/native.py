@@ -11,6 +11,7 @@ import numpy as np
 
 from feedline import kernels
 from feedline.image.resize import ResizeMethod, resize
+from feedline.io.image import jpeg
 from feedline.io.image.decode import decode_jpeg
 from feedline.io.image.dtype import convert_image_dtype
 from feedline.io.image.extra import needed
@@ -73,7 +74,9 @@ def _decode_jpeg(
         raise Unsupported("decode_jpeg takes the file of each element")
     if type(channels) is not int or channels not in (0, 1, 3) or type(ratio) is not int or ratio not in (1, 2, 4, 8):
         raise Unsupported("decode_jpeg has a wrong argument")
-    if type(fancy_upscaling) is not bool or dct_method not in ("", "INTEGER_FAST", "INTEGER_ACCURATE"):
+    if type(try_recover_truncated) is not bool or type(acceptable_fraction) not in (int, float):
+        raise Unsupported("decode_jpeg has a wrong argument")
+    if type(fancy_upscaling) is not bool or type(dct_method) is not str or dct_method not in jpeg.METHODS:
         raise Unsupported("decode_jpeg has a wrong argument")
     if not has_decoder():
         raise Unsupported("no libjpeg-turbo was found that gives the pixels of decode_jpeg")

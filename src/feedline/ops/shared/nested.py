@@ -7,8 +7,11 @@ from queue import SimpleQueue
 from types import NoneType
 from typing import Any, ClassVar
 
+import numpy as np
+
 from feedline.early import Early, working
 from feedline.errors import InvalidTypeError
+from feedline.ops.sources.range import Range
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.dataset_base import DatasetBase, dataset, in_memory, sample
 from feedline.plan.file_access import OpensPlans
@@ -18,10 +21,12 @@ from feedline.plan.node import EMPTY, Node, node
 from feedline.plan.pace import AT_ONCE, SOON, late
 from feedline.plan.pull import Child, Pending, Pull
 from feedline.plan.row_calls import RowFailed
-from feedline.plan.traits.checkpoint import Snapshotable
+from feedline.plan.row_steps import SMALL_REST
+from feedline.plan.traits.checkpoint import InMemory, Snapshotable
 from feedline.plan.traits.effects import CallsUserCode, side_effect_free
 from feedline.plan.traits.provenance import Recomputable
-from feedline.plan.traits.reshard import error_waits, not_reshardable
+from feedline.plan.traits.random_access import in_order, read_rows
+from feedline.plan.traits.reshard import error_waits
 from feedline.plan.traits.schedule import OpensChildren
 from feedline.plan.traits.seeds import consumes_shared_seeds, generator_of, shared_at_start
 from feedline.plan.traits.specs import InferredSpec, sampled_whole
@@ -36,9 +41,11 @@ GATHER_BYTES = 1 << 16
 AHEAD_ROWS = 1024
 AHEAD_BYTES = 1 << 20
 SAMPLES = 4
-SMALL_REST = 1 << 9
+FEW_ROWS = 64
+FEW_SOURCE_ROWS, FEW_SOURCE_BYTES = 1 << 11, 1 << 14
+"""The most that sources in memory may hold for a dataset of few rows to be read whole, in case these are small."""
 MOST_PASSED = 1 << 16
-"""Rows read ahead are saved if small (SMALL_REST bytes), or if a restore would have to skip more rows than this."""
+"""Rows read ahead are saved if small, or if a restore would have to skip more rows than this."""
 
 
 @node
@@ -49,10 +56,18 @@ class Flattened(CallsUserCode, InferredSpec, OpensChildren, Recomputable, Snapsh
     input: Node
     function: Function
 
+    @property
+    def traced_spec(self) -> Any:
+        """That of the datasets that the function makes."""
+        made = self.function.traced_spec
+        return None if made is None else made.element_spec
+
     def spec(self) -> Any:
         """The common spec of the datasets made from the first few elements; the datasets are not run. Strings, such as
         file names, are assumed not to affect the spec.
         """
+        if self.traced_spec is not None:
+            return self.traced_spec
         given = self.input.element_spec
         elements, failed = first_elements(self.input)
         found = []
@@ -120,12 +135,10 @@ class Flattened(CallsUserCode, InferredSpec, OpensChildren, Recomputable, Snapsh
             s.opened.close()
         s.key = s.opened = None
 
-    def unstarted(self, states: Sequence[Any], parts: int) -> list[NestedRun | None]:
+    def unstarted(self, states: Sequence[Any]) -> list[NestedRun | None]:
         """The datasets that could not be started yet, removed from the states."""
         found: list[NestedRun | None] = []
         for s in states:
-            if s.key is not None:
-                raise not_reshardable(self, len(states), parts)
             if s.opened is not None:
                 found.append(NestedRun(s.opened, s.opened.plan))
                 s.opened = None
@@ -138,9 +151,17 @@ class Flattened(CallsUserCode, InferredSpec, OpensChildren, Recomputable, Snapsh
     def opened(self, key: Block, number: int) -> Node:
         """As `child`; an error names the element's number."""
         try:
-            return made(self.function, key.rows()[0])
+            return self.made(key.rows()[0])
         except Exception as e:
-            raise self.function.attribute_error(self.op, self.position, number, RowFailed(0, None, e)) from e
+            raise self.attribute_error(RowFailed(0, None, e), number) from e
+
+    def made(self, element: object) -> Node:
+        """The dataset that the function makes from an element."""
+        return made(self.function, element)
+
+    def attribute_error(self, failed: RowFailed, number: int) -> Exception:
+        """An exception that names the function and the element."""
+        return self.function.attribute_error(self.op, self.position, number, failed)
 
 
 class NestedRun:
@@ -154,8 +175,8 @@ class NestedRun:
     """
 
     __slots__ = (
-        "_ahead", "_ended", "before", "child", "error", "failed", "passed", "pending", "rest", "row_bytes", "seeds",
-        "side_effect_free", "skip", "snapshot_before",
+        "_ahead", "_ended", "_late", "before", "child", "error", "failed", "passed", "pending", "rest", "row_bytes",
+        "seeds", "side_effect_free", "skip", "snapshot_before",
     )
 
     def __init__(
@@ -177,6 +198,7 @@ class NestedRun:
         self.row_bytes = 0.0 if rest is None else rest.nbytes / max(1, rest.n)
         self._ahead = 1
         self._ended = False  # the dataset has ended, but stays open while it is too early to close it
+        self._late: Pending | None = None  # a read that `soon_ready` has waited for in vain
 
     def fetch(
         self, want: int, ahead: bool, calls: int = 0, most: int = AHEAD_BYTES, news: SimpleQueue[None] | None = None
@@ -273,6 +295,17 @@ class NestedRun:
     def ready(self) -> bool:
         """Whether `fetch` returns without waiting for a background read."""
         return self.rest is not None or self.error is not None or self.pending is None or self.pending.finished
+
+    def soon_ready(self) -> bool:
+        """`ready`, after a short wait for a dataset whose last block came at once, once per read: quick datasets keep
+        their turn, even if any order is allowed.
+        """
+        pending, child = self.pending, self.child
+        if self.ready or pending is None or child is None or pending is self._late or child.seconds >= AT_ONCE:
+            return self.ready
+        if not pending.finishes_within(AT_ONCE):
+            self._late = pending
+        return self.ready
 
     @property
     def busy(self) -> bool:
@@ -401,6 +434,31 @@ def made(function: Function, element: object) -> Node:
             "Dataset.from_tensors"
         )
     return result._plan
+
+
+def small_rows(plan: Node) -> Block | None:
+    """All rows of a dataset of a few rows in memory, which needs no run: a checkpoint holds them, as it would anyway.
+    None for other datasets.
+    """
+    rows = plan.block if isinstance(plan, InMemory) else _few_rows(plan)
+    return rows if rows is not None and rows.provenance is None and rows.nbytes <= SMALL_REST else None
+
+
+def _few_rows(plan: Node) -> Block | None:
+    if not in_order(plan) or not 0 <= plan.cardinality() <= FEW_ROWS or not side_effect_free(plan) or seeds_in(plan):
+        return None
+    if not all(_is_small(n) for n in plan.walk() if not n.inputs):
+        return None
+    try:
+        return read_rows(plan, np.arange(plan.cardinality()))
+    except Exception:  # the run says which row has failed
+        return None
+
+
+def _is_small(source: Node) -> bool:
+    if isinstance(source, InMemory):
+        return source.block.n <= FEW_SOURCE_ROWS and source.block.nbytes <= FEW_SOURCE_BYTES
+    return isinstance(source, Range) and source.cardinality() <= FEW_SOURCE_ROWS
 
 
 def first_blocks(plan: Node) -> tuple[list[Block], Exception | None]:

@@ -21,7 +21,7 @@ EXPECTED_BYTES = 1 << 26
 """Room for the expected rows is reserved in advance up to this size; beyond it, the store grows as rows come."""
 RESERVED_BYTES = 1 << 30
 """The same for numeric arrays: untouched memory costs nothing, and a growing store is held twice while it is copied."""
-PIECE_BYTES = 1 << 23
+PIECE_BYTES = 1 << 22
 """The largest useful block to add: its rows are held twice while they are stored."""
 FIRST_ROWS = 16
 """Rows to ask for first, while their size is unknown."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 
+from feedline.ops.sources.indexed import MOST_ROWS
 from feedline.plan.arguments import integer
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.dataset_base import beginning, dataset
@@ -53,6 +54,7 @@ class Counter(RandomAccess, Sampled):
 
     def step(self, state: Next, pull: None, want: int) -> tuple[Block | None, Next]:
         """The next numbers, by cumulative sum."""
+        want = min(want, MOST_ROWS)
         terms = np.full(want + 1, self.by)
         terms[0] = state.value
         values = np.add.accumulate(terms, dtype=terms.dtype)

@@ -74,11 +74,12 @@ def csv_dataset(
     [(b'Ada', np.int32(3)), (b'Bob', np.int32(0))]
 
     `record_defaults` has an item per column: a dtype (float32, float64, int32, int64 or string) if a value is required,
-    or a default for missing values. A field is missing if it is empty or equals `na_value`. With `header` the first
-    record of each file is skipped. Quoted fields may contain delimiters, line ends and doubled quotes. `select_cols`
-    are the numbers of the columns to read, `exclude_cols` those to leave out. A record that cannot be read raises
-    `InvalidArgumentError` with its file and number, and iteration can continue after it. `compression_type` is "GZIP",
-    "ZLIB", "ZSTD" or ""; "AUTO" detects it from each file's first bytes.
+    or a default for missing values. Write a default as `[1]`: the plain numbers 1, 2, 3, 7 and 9 are TensorFlow's
+    numbers of float32, float64, int32, string and int64. A field is missing if it is empty or equals `na_value`. With
+    `header` the first record of each file is skipped. Quoted fields may contain delimiters, line ends and doubled
+    quotes. `select_cols` are the numbers of the columns to read, `exclude_cols` those to leave out. A record that
+    cannot be read raises `InvalidArgumentError` with its file and number, and iteration can continue after it.
+    `compression_type` is "GZIP", "ZLIB", "ZSTD" or ""; "AUTO" detects it from each file's first bytes.
     """
     form = Format(
         columns_of(record_defaults, OP, dtypes_allowed=True),

@@ -18,7 +18,7 @@ from feedline.errors import (
 from feedline.io.files import as_paths
 from feedline.io.reader import FilePosition, Read, RecordReader
 from feedline.kernels.threads import processors
-from feedline.plan.arguments import AUTOTUNE, integer, text
+from feedline.plan.arguments import AUTOTUNE, integer, open_at_once, text
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.dataset_base import DatasetBase, in_memory
 from feedline.plan.file_access import OpensFiles
@@ -342,7 +342,7 @@ def parallel_reads(value: object, op: str) -> int:
         return 1
     if n <= 0:
         raise InvalidArgumentError(f"{op}: num_parallel_reads must be greater than zero, or AUTOTUNE, got {n}")
-    return n
+    return open_at_once(n, "num_parallel_reads", op)
 
 
 def compression(value: object, op: str) -> str | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from sys import getrefcount
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -11,15 +13,16 @@ import numpy as np
 from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError
 from feedline.kernels.interrupts import pause, resume
 from feedline.plan import arguments
+from feedline.plan.aliasing import own_leaf_of
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.dataset_base import dataset
 from feedline.plan.function import Function
 from feedline.plan.interrupted import Interrupted, judged
 from feedline.plan.node import EMPTY, node
-from feedline.plan.pace import Pace, late
+from feedline.plan.pace import Pace
 from feedline.plan.row_calls import RowFailed
 from feedline.plan.traits.effects import CallsUserCode
-from feedline.structure.block import Array, Block, Column, Objects, object_array, pack
+from feedline.structure.block import Array, Block, Column, Objects, is_whole, object_array, pack
 from feedline.structure.nest import Tree, flat, flatten
 from feedline.structure.spec import RaggedTensorSpec, TensorShape, TensorSpec, TypeSpec, type_spec_from_value
 from feedline.structure.types import as_dtype
@@ -38,21 +41,21 @@ STATE_METHODS = (("state_dict", "load_state_dict"), ("get_state", "set_state"))
 class Live:
     """A running generator, and the pace of its values."""
 
-    __slots__ = ("_values", "pace")
+    __slots__ = ("pace", "values")
 
     def __init__(self, values: Iterator[Any]) -> None:
-        self._values, self.pace = values, Pace()
+        self.values, self.pace = values, Pace()
 
     def next_into(self, fresh: list[Any]) -> bool:
         """Appends the next value to a list, so that no interrupt can lose it between the two; False at the end."""
         before = len(fresh)
-        fresh.extend(islice(self._values, 1))
+        fresh.extend(islice(self.values, 1))
         return len(fresh) > before
 
     def saved_position(self) -> dict[str, Any] | None:
         """The generator's own saved position; None if it has none."""
         methods = self._state_methods()
-        return methods and {"at": getattr(self._values, methods[0])()}
+        return methods and {"at": getattr(self.values, methods[0])()}
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Restores a saved position."""
@@ -60,22 +63,22 @@ class Live:
         if methods is None:
             raise FailedPreconditionError(
                 "the state was saved by a generator that saves its own position, but this "
-                f"{type(self._values).__name__} has no load_state_dict or set_state"
+                f"{type(self.values).__name__} has no load_state_dict or set_state"
             )
-        getattr(self._values, methods[1])(saved["at"])
+        getattr(self.values, methods[1])(saved["at"])
 
     def _state_methods(self) -> tuple[str, str] | None:
-        found = (names for names in STATE_METHODS if all(callable(getattr(self._values, name, None)) for name in names))
+        found = (names for names in STATE_METHODS if all(callable(getattr(self.values, name, None)) for name in names))
         return next(found, None)
 
     @property
     def alive(self) -> bool:
         """Whether the generator can yield more; one that has raised is finished."""
-        return getattr(self._values, "gi_frame", self) is not None
+        return getattr(self.values, "gi_frame", self) is not None
 
     def close(self) -> None:
         """Closes the generator, which runs its `finally` blocks."""
-        close = getattr(self._values, "close", None)
+        close = getattr(self.values, "close", None)
         if callable(close):
             close()
 
@@ -118,25 +121,25 @@ class Generator(CallsUserCode):
             raise error
         if ended:
             return None, state
-        leaves, tree = self._leaves
         rows: list[Any] = []
         fresh: list[Any] = []
-        fit = _fitting(leaves, tree)
+        fit = _fitting(*self._leaves)
         interrupt: BaseException | None = None
         try:
             held = pause()
             try:
                 if live is None:
                     live = self._started(requested, position)
-                take, add = live.next_into, rows.append
+                values, add, extend = live.values, rows.append, fresh.extend
                 want, until = live.pace.begin(want)
-                while len(fresh) < want:
-                    if not take(fresh):
+                for taken in range(want):
+                    extend(islice(values, 1))  # as in `next_into`
+                    if len(fresh) == taken:
                         ended = True
                         break
                     add(fit(fresh[-1]))
                     fresh[-1] = None
-                    if late(until):
+                    if perf_counter() > until:
                         break
             finally:
                 resume(held)
@@ -155,22 +158,24 @@ class Generator(CallsUserCode):
                 error = self.generator_func.attribute_error(self.op, self.position, number, RowFailed(0, None, failed))
                 ended = live is None
         requested += max(len(fresh), len(rows) + (ended or error is not None))
-        if interrupt is not None and live is not None and not live.alive:
-            live = None  # the interrupt ended the generator: a new one continues from there
-        if ended and live is not None:
-            live.close()
+        if live is not None and (ended or (interrupt is not None and not live.alive)):
+            live.close()  # a generator that an interrupt has ended is replaced by a new one, which continues from there
             live = None
         state = Yielded(live, requested, ended, error)
-        block: Block | None = None
-        if rows:
-            columns = [rows] if tree.is_leaf else zip(*rows, strict=True)
-            made = [leaf.column(column) for leaf, column in zip(leaves, columns, strict=True)]
-            block = Block(made, len(rows), tree)
+        block = self._block(rows)
         if interrupt is not None:
             raise Interrupted(interrupt, state, block)
         if block is not None:
             return block, state
         return (None if ended and error is None else EMPTY), state
+
+    def _block(self, rows: list[Any]) -> Block | None:
+        if not rows:
+            return None
+        leaves, tree = self._leaves
+        columns = [rows] if tree.is_leaf else zip(*rows, strict=True)
+        made = [leaf.column(column) for leaf, column in zip(leaves, columns, strict=True)]
+        return Block(made, len(rows), tree)
 
     @staticmethod
     def _caught_up(fresh: list[Any], fit: Callable[[Any], Any], rows: list[Any]) -> Exception | None:
@@ -212,16 +217,36 @@ class Generator(CallsUserCode):
         return state._replace(error=None)
 
 
+def _references() -> tuple[int, int]:
+    """The reference counts that `_Leaf.fit` sees on an array that nothing but the list of fresh values refers to, and
+    on one that is part of such a tuple.
+    """
+
+    def fit(value: object, _: int = 0) -> int:
+        return getrefcount(value)
+
+    def fit_row(value: tuple[object, ...]) -> list[int]:
+        return [call(part, 0) for call, part in zip([fit], value, strict=True)]
+
+    fresh: list[Any] = [np.empty(0), (np.empty(0),)]
+    return fit(fresh[0]), fit_row(fresh[1])[0]
+
+
+ALONE, ALONE_IN_ROW = _references()
+
+
 class _Leaf:
     """One component of the signature: converts values to it."""
 
-    __slots__ = ("_dtype", "_path", "_plain", "_range", "_shape", "_spec", "_strings")
+    __slots__ = ("_dtype", "_free", "_path", "_plain", "_range", "_shape", "_spec", "_strings")
 
     def __init__(self, spec: Any, path: str) -> None:
         self._spec, self._path = spec, path
         dense = isinstance(spec, TensorSpec)
         self._dtype: Any = spec.dtype.dtype if dense else None
         self._shape: Any = spec.shape if dense else None
+        open_ended = dense and spec.shape.rank and not any(spec.shape)
+        self._free = spec.shape.rank if open_ended else -1  # any shape of this rank fits
         kind = "" if self._dtype is None else self._dtype.kind
         self._strings = kind == "O"
         scalar = dense and spec.shape.rank in (0, None)
@@ -230,8 +255,10 @@ class _Leaf:
         self._plain = types.get(kind, ()) if scalar else ()
         self._range = (np.iinfo(self._dtype).min, np.iinfo(self._dtype).max) if kind in ("i", "u") else None
 
-    def fit(self, value: Any) -> Any:
-        """The value as stored in a column. Raises `InvalidTypeError` if it does not fit this component."""
+    def fit(self, value: Any, alone: int = ALONE) -> Any:
+        """The value as stored in a column. Raises `InvalidTypeError` if it does not fit this component. An array with
+        more than `alone` references has other users, and is copied.
+        """
         if type(value) in self._plain:
             if self._range is None or self._range[0] <= value <= self._range[1]:
                 return value
@@ -240,15 +267,15 @@ class _Leaf:
             return self._other(value)
         if self._plain == (bytes,) and type(value) is str:
             return value.encode()
-        made = value
         if type(value) is not np.ndarray or value.dtype != self._dtype or self._strings or not value.ndim:
             made = self._cast(value)
-        if made is value and isinstance(value, np.ndarray):
-            made = value.copy()  # the generator may write into its array before the column is made
-        value = made
-        if not self._shape.is_compatible_with(np.shape(value)):
+            value = made.copy() if isinstance(made, np.ndarray) and not is_whole(made) else made
+        elif getrefcount(value) > alone or not is_whole(value):
+            value = value.copy()  # the generator may write into its array before the column is made
+        shape = value.shape if type(value) is np.ndarray else np.shape(value)
+        if len(shape) != self._free and not self._shape.is_compatible_with(shape):
             raise InvalidTypeError(
-                f"the generator yielded a value of shape {list(np.shape(value))}{self._where} where the signature says "
+                f"the generator yielded a value of shape {list(shape)}{self._where} where the signature says "
                 f"{self._shape}"
             )
         return value
@@ -268,7 +295,7 @@ class _Leaf:
     def _cast(self, value: object) -> Any:
         array: Any
         if isinstance(value, (np.ndarray, np.generic)) and not self._strings:
-            array = array_of(np.asarray(value))
+            array = array_of(np.array(value))
         elif isinstance(value, (bool, int, float, complex, list, tuple, range)) and not self._strings:
             try:
                 array = np.array(value)
@@ -286,7 +313,7 @@ class _Leaf:
 
     def _leaf(self, value: object) -> Any:
         try:
-            return leaf_of(list(value) if isinstance(value, (tuple, range)) else value)
+            return own_leaf_of(list(value) if isinstance(value, (tuple, range)) else value)
         except (TypeError, ValueError) as e:
             raise InvalidTypeError(f"{self._wrong(value)} ({e})") from None
 
@@ -354,8 +381,10 @@ def _fitting(leaves: list[_Leaf], tree: Tree) -> Callable[[Any], Any]:
     in_row = tree == flat(tree.size)  # a plain tuple of leaves needs no flattening
 
     def fit(value: object) -> list[Any]:
-        parts = value if in_row and type(value) is tuple and len(value) == tree.size else _parts(tree, value)
-        return [leaf.fit(part) for leaf, part in zip(leaves, parts, strict=True)]
+        if in_row and type(value) is tuple and len(value) == tree.size:
+            alone = ALONE_IN_ROW if getrefcount(value) <= ALONE else 0
+            return [leaf.fit(part, alone) for leaf, part in zip(leaves, value, strict=True)]
+        return [leaf.fit(part, 0) for leaf, part in zip(leaves, _parts(tree, value), strict=True)]
 
     return fit
 
@@ -399,7 +428,12 @@ def from_generator(
     """
     if not callable(generator):
         got = type(generator).__name__
-        raise TypeError(f"{OP}: generator must be a function that returns an iterator, got {got}")
+        remedy = ""
+        if isinstance(generator, Iterator):
+            remedy = "; give the function itself, without calling it"
+        elif isinstance(generator, Iterable):
+            remedy = "; give a function that returns it: lambda: values"
+        raise TypeError(f"{OP}: generator must be a function that returns an iterator, got {got}{remedy}")
     signature = _signature(output_types, output_shapes, output_signature)
     given = () if args is None else tuple(leaf_of(a) for a in args)
     return dataset(Generator(Function(arguments.function(generator, "generator", OP), late=True), signature, given))

@@ -10,6 +10,7 @@ from feedline import errors
 from feedline.early import must_be_wanted
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 from feedline.ops.sources.indexed import Indexed
+from feedline.plan.aliasing import kept
 from feedline.plan.cardinality import UNKNOWN
 from feedline.plan.dataset_base import dataset
 from feedline.plan.node import EMPTY, Node, node
@@ -79,7 +80,11 @@ class Source:
     def rows(self, index: Array) -> Any:
         """The rows with these numbers, for sources with random access."""
         own: Any = self  # with `__getitem__`
-        return [own[i] for i in index.tolist()]
+        found = []
+        for i in index.tolist():
+            row = own[i]
+            found.append(kept(row, set()))
+        return found
 
     def close(self) -> None:
         """Releases what `read` has opened. Called when no iterator is left; a later `read` must open it again."""

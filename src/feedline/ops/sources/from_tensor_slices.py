@@ -99,20 +99,30 @@ def from_tensor_slices(tensors: object, name: str | None = None) -> Dataset[Any]
 
 def slices_of(leaves: list[Any], tree: Tree) -> Block:
     """A block whose rows are the slices of `leaves`."""
-    columns = {path: _column(leaf, path) for leaf, path in zip(leaves, tree.paths(), strict=True) if leaf is not None}
-    if not columns:
+    paths = tree.paths()
+    columns = [None if leaf is None else _column(leaf, path) for leaf, path in zip(leaves, paths, strict=True)]
+    sizes = [None if column is None else len(column) for column in columns]
+    n = max([size for size in sizes if size is not None], default=None)
+    if n is None:
         raise InvalidArgumentError("from_tensor_slices: got no arrays; pass at least one")
-    first, n = next((path, len(column)) for path, column in columns.items())
-    for path, column in columns.items():
-        if len(column) != n:
+    if any([size != n for size in sizes]):
+        _check_sizes(paths, sizes)
+    return Block([Objects([None] * n) if column is None else column for column in columns], n, tree)
+
+
+def _check_sizes(paths: list[str], sizes: list[int | None]) -> None:
+    (first, n), *others = [(path, size) for path, size in zip(paths, sizes, strict=True) if size is not None]
+    for path, size in others:
+        if size != n:
             raise InvalidArgumentError(
-                f"from_tensor_slices: the first dimensions differ: {first} has {n} rows, {path} has {len(column)}; all "
+                f"from_tensor_slices: the first dimensions differ: {first} has {n} rows, {path} has {size}; all "
                 "arrays must have the same number of rows"
             )
-    return Block([columns[path] if path in columns else Objects([None] * n) for path in tree.paths()], n, tree)
 
 
 def _column(value: object, path: str) -> Column:
+    if type(value) is np.ndarray and value.ndim and value.dtype.kind in "biufc" and value.dtype.isnative:
+        return read_only(value.copy() if value.nbytes < COPY_BELOW else value)
     leaf = literal_of(value)
     if isinstance(leaf, RaggedTensor):
         spec = RaggedTensorSpec(leaf.shape[1:], leaf.dtype, leaf.ragged_rank - 1, leaf.row_splits.dtype)

@@ -8,6 +8,9 @@ from feedline.plan.node import node
 from feedline.plan.traits.random_access import RandomAccess
 from feedline.structure.block import Array, Block
 
+MOST_ROWS = 1 << 16
+"""The most rows that a source computes at once: what it is read beside may have fewer than are wanted."""
+
 
 class IndexedState(NamedTuple):
     """How many rows have been read."""

@@ -106,6 +106,11 @@ def make_csv_dataset(
             f"{OP}: column_defaults and select_columns must have the same length, got {len(defaults)} and "
             f"{len(selected)}"
         )
+    if len(defaults) < len(selected):
+        raise InvalidArgumentError(
+            f"{OP}: column_defaults must have a type or a default for each of the {len(selected)} columns {columns}, "
+            f"got {len(defaults)}; select_columns reads only some columns"
+        )
     kept = [columns[i] for i in selected]
     if label_name is not None and label_name not in kept:
         raise InvalidArgumentError(f"{OP}: label_name must be one of the columns {kept}, got {label_name!r}")

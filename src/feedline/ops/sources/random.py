@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, SupportsIndex
 
 import numpy as np
 
+from feedline.ops.sources.indexed import MOST_ROWS
 from feedline.plan.arguments import boolean
 from feedline.plan.cardinality import INFINITE
 from feedline.plan.dataset_base import beginning, dataset
@@ -56,6 +57,7 @@ class Random(Seeded, Sampled):
 
     def step(self, state: Drawn, pull: Any, want: int) -> tuple[Block | None, Drawn]:
         """The next words."""
+        want = min(want, MOST_ROWS)
         numbers = words(*state.seeds, state.drawn, want).astype(np.int64)
         return Block([numbers], want, LEAF), state._replace(drawn=state.drawn + want)
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
-from feedline.errors import InvalidArgumentError
-from feedline.ops.sources.indexed import Indexed
+from feedline.errors import InvalidArgumentError, InvalidTypeError
+from feedline.ops.sources.indexed import MOST_ROWS, Indexed, IndexedState
 from feedline.plan.arguments import integer
 from feedline.plan.dataset_base import dataset
 from feedline.plan.node import node
@@ -40,6 +40,10 @@ class Range(HasRecipe, Indexed):
         """The length of the same Python range."""
         return len(range(self.start, self.stop, self.by))
 
+    def step(self, state: IndexedState, pull: Any, want: int) -> tuple[Block | None, IndexedState]:
+        """The next numbers."""
+        return super().step(state, pull, min(want, MOST_ROWS))
+
     def span(self, start: int, stop: int) -> Block:
         """Consecutive numbers."""
         first = self.start + start * self.by
@@ -67,7 +71,7 @@ class Range(HasRecipe, Indexed):
     def from_recipe(cls, values: tuple[Any, ...]) -> Range:
         """The node again."""
         start, stop, by, dtype = values
-        return Range(start, stop, by, as_dtype(dtype).dtype)
+        return Range(start, stop, by, _number_dtype(dtype))
 
     def _cast(self, values: Array) -> Array:
         return values if self.dtype == np.int64 else values.astype(self.dtype)
@@ -95,7 +99,14 @@ def range_(*args: Integer, output_type: AnyDType = int64, name: str | None = Non
     start, stop, by = {1: (0, *numbers, 1), 2: (*numbers, 1), 3: tuple(numbers)}[len(args)]
     if by == 0:
         raise InvalidArgumentError("range: step must not be 0")
-    return dataset(Range(start, stop, by, as_dtype(output_type).dtype))
+    return dataset(Range(start, stop, by, _number_dtype(output_type)))
+
+
+def _number_dtype(output_type: Any) -> np.dtype[Any]:
+    dtype = as_dtype(output_type).dtype
+    if dtype.kind in "bO":
+        raise InvalidTypeError(f"range: output_type must be a type of numbers, got {as_dtype(output_type).name}")
+    return dtype
 
 
 _NAMES = {1: ("stop",), 2: ("start", "stop"), 3: ("start", "stop", "step")}

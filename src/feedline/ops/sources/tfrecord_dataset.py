@@ -31,7 +31,7 @@ from feedline.plan.node import Node, Pull, node
 from feedline.plan.pull import RecordBuffer
 from feedline.plan.traits.random_access import CountsRows
 from feedline.plan.traits.record_source import RecordSource
-from feedline.plan.traits.specs import Sampled
+from feedline.plan.traits.specs import Sampled, sampled
 from feedline.provenance.rows import Provenance, held
 from feedline.sharing import cached_property
 from feedline.structure.block import Array, Block
@@ -121,8 +121,8 @@ class TFRecords(CountsRows, RecordSource, Sampled, Files):
 
     def sampled(self) -> Node:
         """A copy that reports no damage, so that nothing is reported twice."""
-        made = super().sampled()
-        return made if self.on_corrupt == "raise" else made.replace(on_corrupt=_ignore_corruption)
+        quiet = self.on_corrupt if self.on_corrupt == "raise" else _ignore_corruption
+        return self.replace(input=sampled(self.input), on_corrupt=quiet)
 
     def cardinality(self) -> int:
         """Unknown, as in TensorFlow, unless the records have been counted."""
