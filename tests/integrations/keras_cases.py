@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import feedline as fl
+import feedline.tf as tf
 from feedline.errors import InvalidArgumentError, InvalidTypeError
 
 # Keras itself is imported under the same rule as everything else: a warning is an error.
@@ -149,7 +150,10 @@ def bad_input() -> None:
         for call in (model().fit, model().evaluate, model().predict):
             text = raised(partial(call, nothing.to_keras(), verbose=0), InvalidArgumentError)
             assert "to_keras: the dataset has no batches" in text
-    assert "Unrecognized data type" in raised(lambda: trained.fit(ds, verbose=0), ValueError)
+    for given in (ds, tf.data.Dataset.range(3)):
+        for call in (trained.fit, trained.evaluate, trained.predict):
+            assert raised(partial(call, given, verbose=0), ValueError).startswith("to_keras() is missing: write")
+    assert f"{ds}" == str(ds) and f"{ds:>300}" == str(ds).rjust(300)
 
 
 CASES = (

@@ -92,6 +92,31 @@ def test_any_other_shard_is_refused(n: int, i: int) -> None:
     assert [b.tolist() for b in ds.to_torch()] == [b.tolist() for b in ds]  # one process: nothing is divided twice
 
 
+@pytest.mark.parametrize(
+    "join",
+    [
+        lambda a, b: a.concatenate(b),
+        lambda a, b: fl.Dataset.sample_from_datasets([b, a], seed=1),
+        lambda a, b: fl.Dataset.choose_from_datasets([a, b], fl.Dataset.range(2).repeat(ROWS)).batch(2),
+    ],
+)
+def test_a_shard_of_one_of_several_joined_datasets_is_refused(join: Any) -> None:
+    both = join(source().shard(2, 1), source().map(lambda x: x + ROWS).shard(2, 1))
+    one = join(source().shard(2, 1), source().map(lambda x: x + ROWS))
+    with rank_of(2, 1):
+        assert len([x for b in both.to_torch() for x in np.atleast_1d(b)]) == 2 * (ROWS // 2)
+        with pytest.raises(fl.errors.InvalidArgumentError, match=r"only some have the shard\(2, 1\).*Shard every one"):
+            iter(one.to_torch())
+        whole = policy(one, AutoShardPolicy.OFF).to_torch()
+        assert [np.asarray(b).tolist() for b in whole] == [b.tolist() for b in one]
+
+
+def test_a_dataset_that_only_chooses_needs_no_shard() -> None:
+    pairs = fl.Dataset.zip(source().shard(2, 1), fl.Dataset.counter())
+    with rank_of(2, 1):
+        assert [int(x) for x, _ in pairs.to_torch()] == list(range(1, ROWS, 2))
+
+
 def test_processes_share_what_a_shard_picks_where_the_policy_says_so() -> None:
     found = batches_of(lambda rank: policy(source().shard(4, 1), AutoShardPolicy.DATA).batch(2), 2)
     assert rows(found) == list(range(1, ROWS, 4))

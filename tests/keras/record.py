@@ -99,6 +99,11 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ),
     ("image", "images", {"image_size": (20, 9), "shuffle": False, "interpolation": "bicubic", "label_mode": None}),
     ("image", "images", {"image_size": (20, 9), "shuffle": False, "interpolation": "area"}),
+    (
+        "image",
+        "images",
+        {"image_size": (9, 5), "shuffle": False, "interpolation": "area", "crop_to_aspect_ratio": True},
+    ),
     ("image", "images", {"image_size": (7, 9), "shuffle": False, "interpolation": "lanczos3"}),
     ("image", "images", {"image_size": (7, 9), "shuffle": False, "interpolation": "gaussian"}),
     ("image", "images", {"image_size": (7, 9), "shuffle": False, "interpolation": "mitchellcubic"}),

@@ -80,7 +80,7 @@ def test_remote_folders() -> None:
         ({"class_names": ["cows"]}, "class_names has 'cows', the folders are"),
         ({"color_mode": "cmyk"}, "color_mode must be one of"),
         ({"interpolation": "best"}, "interpolation must be one of"),
-        ({"interpolation": "area", "crop_to_aspect_ratio": True}, "interpolation must be one of"),
+        ({"interpolation": "gaussian", "crop_to_aspect_ratio": True}, "interpolation must be one of"),
         ({"crop_to_aspect_ratio": True, "pad_to_aspect_ratio": True}, "exclude each other"),
         ({"data_format": "first"}, "data_format must be one of"),
         ({"format": "grain"}, "format must be"),

@@ -430,3 +430,17 @@ def test_features_in_the_older_form(copy: Path) -> None:
         "list": fl.TensorSpec([None], fl.int64),
         "steps": fl.DatasetSpec(fl.TensorSpec([], fl.int64)),
     }
+
+
+def test_bfloat16_in_bytes() -> None:
+    feature = fl.tfds.features.Tensor(shape=(2,), dtype=fl.as_dtype("bfloat16"), encoding="bytes")
+    found = feature.decode_example(b"\x00\x3f\x80\x3f")
+    assert found.dtype.name == "bfloat16" and found.astype(np.float32).tolist() == [0.5, 1.0]
+
+
+def test_builders_are_where_code_imports_them_from() -> None:
+    from feedline.tfds.core.dataset_builder import DatasetBuilder
+
+    assert DatasetBuilder is fl.tfds.core.DatasetBuilder
+    fl.tfds.disable_progress_bar()
+    fl.tfds.enable_progress_bar()

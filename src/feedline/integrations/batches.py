@@ -30,13 +30,18 @@ _parent_iterators: list[Any] = []
 """Iterators inherited by a fork. Their threads do not exist here; they are neither used nor closed."""
 
 
+def _of_values(given: Any) -> Any:
+    """The dataset, whose elements are NumPy values also if it is one of `feedline.tf`."""
+    return dataset(given._plan)
+
+
 class Batches:
     """What the frameworks' iterables share. Subclasses define the reader's index and how to make an iterator."""
 
     op: ClassVar[str] = ""
 
     def __init__(self, dataset: Any, on_uneven: OnUneven | None = None) -> None:
-        self.dataset = dataset
+        self.dataset = _of_values(dataset)
         self.on_uneven = on_uneven_argument(on_uneven, self.op)
         self._pid = os.getpid()
         self._parts: dict[ReaderIndex, tuple[Any, list[int]]] = {}

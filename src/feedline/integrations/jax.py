@@ -81,9 +81,7 @@ class JaxBatches(Batches):
     def iterator(self, part: object) -> Any:
         """Arrays in transfer to the devices; on the CPU, arrays in the memory of the batches."""
         if self.sharding is None and self.jax.default_backend() == "cpu":
-            self._fast_put = self._fast_put or FastDevicePut(
-                self.jax
-            )  # batches of the next epoch are alike
+            self._fast_put = self._fast_put or FastDevicePut(self.jax)  # batches of the next epoch are alike
             return Arrays(part, self.jax, self._dtypes, self._put, self._fast_put)
         return DevicePrefetcher(Leaves(part, self.jax, self._dtypes), self._put, self.prefetch)
 

@@ -231,6 +231,17 @@ def data_adapter() -> type[KerasBatches]:
     return type("KerasBatches", (KerasBatches, DataAdapter), {"__module__": __name__, "__doc__": KerasBatches.__doc__})
 
 
+def formatted(self: DatasetBase[Any], spec: str) -> str:
+    """`format(dataset)`. Keras formats data of classes that it does not know for an error, which this one replaces."""
+    caller = sys._getframe(1)
+    if caller.f_code.co_name == "get_data_adapter" and caller.f_globals.get("__name__", "").startswith("keras."):
+        raise InvalidArgumentError(
+            "to_keras() is missing: write model.fit(ds.to_keras(), validation_data=test.to_keras()), and so for "
+            f"evaluate and predict; Keras does not take {self!r} by itself"
+        )
+    return format(str(self), spec)
+
+
 def to_keras(self: DatasetBase[Any], on_uneven: OnUneven | None = None) -> KerasBatches:
     """The dataset for `fit`, `evaluate` and `predict` of a Keras 3 model, with the PyTorch and JAX backends.
 
@@ -249,7 +260,7 @@ def to_keras(self: DatasetBase[Any], on_uneven: OnUneven | None = None) -> Keras
     if their numbers of batches differ: "pad", "drop", "error" or "allow", as in `to_torch`. The default is "drop" if
     the numbers are known, since all processes take part in each step.
 
-    `fit(ds)` alone does not work: Keras accepts data of a few known classes only.
+    `fit(ds)` alone does not work: Keras accepts data of a few known classes only, and the error says what to write.
     """
     kind = data_adapter()
     if spec_known(self._plan):

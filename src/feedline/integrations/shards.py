@@ -16,6 +16,8 @@ from feedline.engine.checkpoint import counters, generators
 from feedline.errors import InvalidArgumentError
 from feedline.ops.batch import Grouped
 from feedline.ops.cache import Cache, CacheMemory
+from feedline.ops.choose_from_datasets import Choose
+from feedline.ops.concatenate import Concatenate
 from feedline.ops.filter import Filter
 from feedline.ops.ignore_errors import IgnoreErrors
 from feedline.ops.prefetch import Prefetch
@@ -183,6 +185,7 @@ def _sharded_by_user(plan: Node, process: ReaderIndex, policy: AutoShardPolicy, 
     """
     found = [n for n in plan.walk() if is_shard(n) and _reader_of(n).readers not in (1, SHARD_HINT)]
     if any(_reader_of(n) == process for n in found):
+        _reject_partly_sharded(plan, process, op)
         return True
     if found and policy == AutoShardPolicy.AUTO:
         n, given = found[-1], _reader_of(found[-1])
@@ -196,6 +199,27 @@ def _sharded_by_user(plan: Node, process: ReaderIndex, policy: AutoShardPolicy, 
             "should share the elements of the shard, set AutoShardPolicy.DATA"
         )
     return False
+
+
+def _reject_partly_sharded(plan: Node, process: ReaderIndex, op: str) -> None:
+    """Raises if only some of the datasets that are joined have the user's shard: the others' elements would come to
+    every process.
+    """
+    for n in plan.walk():
+        if isinstance(n, Concatenate | Choose):
+            has_shard = [_has_shard(i, process) for i in (n.datasets if isinstance(n, Choose) else n.inputs)]
+            if any(has_shard) and not all(has_shard):
+                raise InvalidArgumentError(
+                    f"{op}: {n.op} at step {n.position} joins datasets of which only some have the shard("
+                    f"{process.readers}, {process.number}), so that each of the {process.readers} processes would get "
+                    "all elements of the others. Shard every one of them, or none, and "
+                    f"{op} shards the result; if each process should have all of them, set "
+                    "options.experimental_distribute.auto_shard_policy = AutoShardPolicy.OFF"
+                )
+
+
+def _has_shard(plan: Node, process: ReaderIndex) -> bool:
+    return any(is_shard(n) and _reader_of(n) == process for n in plan.walk())
 
 
 def _reader_of(n: Shards) -> ReaderIndex:

@@ -59,6 +59,15 @@ def to_arrow(self: DatasetBase[Any], limit: int | None = None) -> Any:
     return arrow.table(made, names=names)
 
 
+def table_of_blocks(ds: Any) -> Iterator[Any]:
+    """The elements of a dataset as pyarrow tables, one for each block."""
+    arrow = needed("pyarrow", "parquet", "to_ray_dataset")
+    for block in _blocks(ds, None):
+        names = _names(block.tree)
+        made = [_for_arrow(arrow, name, column) for name, column in zip(names, block.columns, strict=True)]
+        yield arrow.table(made, names=names)
+
+
 def _columns(ds: Any, limit: int | None, op: str) -> tuple[list[str], list[Any], int]:
     """The names of the columns, the columns, and the number of rows."""
     most = None if limit is None else integer(limit, "limit", op)

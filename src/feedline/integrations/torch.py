@@ -324,6 +324,9 @@ def to_torch(
     >>> x.dtype, y.dtype
     (torch.bfloat16, torch.int32)
 
+    Labels from lists, CSV files and Keras's loaders are int32, as in TensorFlow, and PyTorch's losses need int64
+    ("expected target dtype to be Long, but got Int"): `dtypes={fl.int32: torch.int64}`.
+
     The result is an `IterableDataset`, so `DataLoader(batches, batch_size=None, num_workers=4)` works, and its workers
     share the dataset: each element goes to exactly one of them, and, if `torch.distributed` is initialized, to exactly
     one of the processes. See `auto_shard_policy` in `fl.Options` for where it is divided. A `shard(world_size, rank)`

@@ -26,7 +26,11 @@ AUTOCACHE = 250 << 20
 
 
 class DatasetBuilder:
-    """A dataset in a folder, from `builder` or `builder_from_directory`: `info` describes it, `as_dataset` reads it."""
+    """A dataset in a folder, from `builder` or `builder_from_directory`: `info` describes it, `as_dataset` reads it.
+
+    >>> def sizes(builder: fl.tfds.core.DatasetBuilder) -> dict[str, int]:
+    ...     return {name: split.num_examples for name, split in builder.info.splits.items()}
+    """
 
     def __init__(self, info: DatasetInfo, file_format: str | None = None) -> None:
         self.info = info
@@ -132,7 +136,7 @@ class ElementReader:
         if isinstance(decoders, PartialDecoding):
             features, decoders = decoders.extract_features(features), decoders.decoders
         if not isinstance(features, FeaturesDict):
-            raise InvalidTypeError(f"tfds: the features of {info.full_name} are no FeaturesDict but {features!r:.80}")
+            raise InvalidTypeError(f"tfds: {info.full_name}: its features must be a FeaturesDict, got {features!r:.80}")
         self._config, self._keys = config, None
         if supervised:
             if not info.supervised_keys:
@@ -196,6 +200,20 @@ def _with_decoders(value: Any, custom: Any) -> Any:
     items = value.flat_values if isinstance(value, RaggedTensor) else value
     made = np.stack([np.asarray(decoder.decode_example(item)) for item in items])
     return value.with_flat_values(made) if isinstance(value, RaggedTensor) else made
+
+
+def disable_progress_bar() -> None:
+    """Does nothing: nothing is downloaded, so there is no progress to show.
+
+    >>> fl.tfds.disable_progress_bar()
+    """
+
+
+def enable_progress_bar() -> None:
+    """Does nothing: nothing is downloaded, so there is no progress to show.
+
+    >>> fl.tfds.enable_progress_bar()
+    """
 
 
 def builder(

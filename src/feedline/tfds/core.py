@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys as _sys
+
 from feedline.tfds.builder import DatasetBuilder
 from feedline.tfds.features import FeatureConnector
 from feedline.tfds.info import DatasetInfo
@@ -16,3 +18,6 @@ __all__ = [
     "SplitDict",
     "SplitInfo",
 ]
+
+# code that inherits from a builder imports it from tfds.core.dataset_builder
+dataset_builder = _sys.modules[f"{__name__}.dataset_builder"] = _sys.modules[DatasetBuilder.__module__]

@@ -1,4 +1,4 @@
-"""`tfds.decode`: how features are decoded, where it is not their own way."""
+"""`tfds.decode`: decoders of features, in place of the features' own."""
 
 from __future__ import annotations
 

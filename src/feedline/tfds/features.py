@@ -41,10 +41,10 @@ Array = np.ndarray[Any, Any]
 Shape = tuple[int | None, ...]
 
 MOST_DEFAULTS = 1 << 20
-"""The size of the largest array that stands for a missing one."""
+"""The largest number of values in the array that is used for a missing one."""
 
-RAW_TYPES = "iufbc"
-"""Kinds of NumPy types whose bytes are stored as they are."""
+RAW_TYPES = "iufbcV"
+"""Kinds of NumPy types whose bytes are stored as they are; bfloat16 is of kind V."""
 
 
 @dataclass(frozen=True)
@@ -348,7 +348,7 @@ class Tensor(FeatureConnector):
         return {"shape": TensorInfo((len(self.size),), types.int32), "value": value}
 
     def _default(self) -> Any:
-        """What stands for a value that is missing, if it is optional."""
+        """The value that is used for a missing one, if the array is optional."""
         if not self.optional:
             return None
         if self.kind == types.string:
@@ -604,7 +604,7 @@ def _wav_samples(data: bytes, channels: int | None) -> Array:
         with wave.open(io.BytesIO(data)) as file:
             found, width, frames = file.getnchannels(), file.getsampwidth(), file.readframes(file.getnframes())
     except (wave.Error, EOFError) as e:
-        raise InvalidArgumentError(f"tfds.features.Audio: this is no WAV file of samples: {e}") from None
+        raise InvalidArgumentError(f"tfds.features.Audio: this is not a WAV file of samples: {e}") from None
     if width not in WAV_TYPES or channels not in (None, found):
         raise UnimplementedError(
             f"tfds.features.Audio: a WAV file with {found} channels of {8 * width} bits cannot be decoded to {channels}"

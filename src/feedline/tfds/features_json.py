@@ -13,7 +13,7 @@ from feedline.tfds.features import FeatureConnector
 
 OWN = "tensorflow_datasets."
 MOST, MOST_DIMENSIONS = 1 << 40, 32
-"""Arrays have no larger size, and no more dimensions."""
+"""The largest size, and the largest number of dimensions, of an array."""
 
 Names = Callable[[str], list[str] | None]
 
@@ -29,7 +29,7 @@ class Content:
         self.values, self.where, self.place, self.names_in, self.newer = values, where, place, names, newer
 
     def wrong(self, key: str, got: object, expected: str) -> InvalidArgumentError:
-        """The error for a value that is none."""
+        """The error for a wrong value of a key."""
         return InvalidArgumentError(
             f"{self.where}: {key!r} of the feature {_shown(self.place)} must be {expected}, got {got!r:.80}"
         )
@@ -94,7 +94,7 @@ def features_from_json(text: bytes, where: str, names: Names) -> FeatureConnecto
         value = json.loads(text)
         return _feature(value, where, (), names)
     except (json.JSONDecodeError, UnicodeDecodeError) as e:
-        raise InvalidArgumentError(f"{where} is no JSON: {e}") from None
+        raise InvalidArgumentError(f"{where} is not JSON: {e}") from None
     except RecursionError:
         raise InvalidArgumentError(f"{where}: its features are nested too deeply") from None
 

@@ -94,7 +94,7 @@ def _default_config(top: str) -> str | None:
         held = json.loads(read_file(path))
         name = held.get("default_config_name") if isinstance(held, dict) else None
     except ValueError:
-        raise InvalidArgumentError(f"tfds: {path} is no JSON; name the config, as in 'name/config'") from None
+        raise InvalidArgumentError(f"tfds: {path} is not JSON; name the config, as in 'name/config'") from None
     return name if isinstance(name, str) and re.fullmatch(r"[\w+-][\w+.-]*", name, re.ASCII) else None
 
 

@@ -169,7 +169,7 @@ def parsed_json(text: bytes, what: str = INFO) -> Any:
     try:
         return json.loads(text)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as e:
-        raise InvalidArgumentError(f"tfds: {what} is no JSON: {e}; the folder is damaged, write it anew") from None
+        raise InvalidArgumentError(f"tfds: {what} is not JSON: {e}; the folder is damaged, write it again") from None
 
 
 def _metadata(folder: str) -> Any:

@@ -153,7 +153,7 @@ def _ids(files: Sequence[FileInstruction]) -> dict[str, bytes]:
 
 
 def _opener(file_format: str, skips: bool, takes: bool, ids: bool) -> Callable[..., Any]:
-    """The function that opens a file. Plain ones are such that the engine sees that they have no side effects."""
+    """The function that opens a file. For plain files the engine can see that it has no side effects."""
     if file_format == "tfrecord" and not ids:
         if not skips and not takes:
             return lambda path, skip, take, name: TFRecordDataset(path)

@@ -21,7 +21,12 @@ ROUNDINGS = ("closest", "pct1_dropremainder")
 
 @dataclass(frozen=True)
 class FileInstruction:
-    """Which examples of a file to read: `take` of them, after the first `skip`."""
+    """Which examples of a file to read: `take` of them, after the first `skip`.
+
+    >>> part = fl.tfds.core.FileInstruction("mnist-test.tfrecord-00000-of-00001", 10, 5, 100)
+    >>> part.takes_all
+    False
+    """
 
     filename: str
     skip: int
@@ -202,7 +207,7 @@ def split_of(value: object) -> AbstractSplit:
 
 def _part(text: str, whole: str) -> AbstractSplit:
     found = _PART.fullmatch(text)
-    wrong = InvalidArgumentError(f"tfds: {whole!r} is no split; write one {_FORM}")
+    wrong = InvalidArgumentError(f"tfds: {whole!r} is not a split; write one {_FORM}")
     if found is None:
         raise wrong
     name, part = found["name"], found["slice"]

@@ -20,7 +20,7 @@ Array = np.ndarray[Any, Any]
 FORMATS = (".bmp", ".gif", ".jpeg", ".jpg", ".png")
 CHANNELS = {"rgb": 3, "rgba": 4, "grayscale": 1}
 METHODS = ("bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic")
-CROPPING_METHODS = ("bilinear", "nearest", "lanczos3", "lanczos5", "bicubic")
+CROPPING_METHODS = ("bilinear", "nearest", "lanczos3", "lanczos5", "bicubic", "area")
 DATA_FORMATS = ("channels_last", "channels_first")
 
 

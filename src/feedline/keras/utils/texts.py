@@ -35,7 +35,7 @@ def text_dataset_from_directory(
     >>> next(iter(ds))
     (array([b'this is neg', b'this is pos'], dtype=object), array([0, 1], dtype=int32))
 
-    `max_length` cuts each text after so many bytes. The other arguments are those of `image_dataset_from_directory`.
+    Texts are cut off after `max_length` bytes. The other arguments are those of `image_dataset_from_directory`.
     """
     op = "text_dataset_from_directory"
     only_datasets(op, format)
