@@ -52,7 +52,7 @@ REQUIREMENTS = {
     ],
     "spdl": ["spdl==0.8.0", IMAGES],
     "mlx": ["mlx-data==0.1.0", IMAGES],
-    "streaming": [TORCH, "mosaicml-streaming==0.13.0", IMAGES],
+    "streaming": [TORCH, "torchvision==0.28.0", "mosaicml-streaming==0.13.0", IMAGES],
     "ray": ["ray[data]==2.60.0", "aiohttp==3.14.5", IMAGES],
     "dali": ["nvidia-dali-cuda120==2.4.0"],
     "limits": ["numpy==2.4.6", "crc32c==2.9.post0", "isal==1.8.0", IMAGES],

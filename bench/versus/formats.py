@@ -74,13 +74,13 @@ def parquet(dataset: Path, folder: Path) -> None:
 
 def mds(dataset: Path, folder: Path) -> None:
     """MDS, the format of Streaming."""
-    from streaming import MDSWriter
+    from bench.versus.mds import package
 
     columns = {"data": "bytes"}
     if dataset.name == "tabular":
         columns = dict.fromkeys(FLOATS, "float32") | dict.fromkeys(INTEGERS, "int64") | dict.fromkeys(STRINGS, "bytes")
         columns[VECTOR] = f"ndarray:float32:{VECTOR_SIZE}"
-    with MDSWriter(out=str(folder), columns=columns) as writer:
+    with package().MDSWriter(out=str(folder), columns=columns) as writer:
         for row in rows(dataset):
             writer.write(row)
 

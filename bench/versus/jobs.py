@@ -11,6 +11,13 @@ from typing import Any
 
 WARM_BATCHES = 3
 """Batches that are not counted: workers start, buffers fill."""
+WARM_SHARE = 0.5
+"""Batches of the first seconds are not counted either: this share of those that are. Workers may start one by one."""
+
+LEAST_BATCHES, LONGEST = 16, 5
+"""At least so many batches count, as some libraries give several at once and then none for a while; but not for longer
+than so many times the seconds.
+"""
 
 
 @dataclass(frozen=True)
@@ -106,18 +113,19 @@ class Rate:
 
 def measure_rate(batches: Iterable[Any], seconds: float) -> Rate:
     """Rows per second after the first batches; an iterable that ends is iterated again, as for another epoch."""
-    first, warm, rows, start = 0.0, WARM_BATCHES, 0, time.perf_counter()
+    first, until, warm, rows, start, counted = 0.0, 0.0, WARM_BATCHES, 0, 0.0, 0
     while True:
         epoch = 0
         for batch in batches:
             epoch += 1
             now = time.perf_counter()
-            first = first or time.monotonic()
-            if warm:
-                warm, start = warm - 1, now
+            if not first:
+                first, until = time.monotonic(), now + WARM_SHARE * seconds
+            if warm or now < until:
+                warm, start = max(0, warm - 1), now
                 continue
-            rows += row_count(batch)
-            if now - start >= seconds:
+            rows, counted = rows + row_count(batch), counted + 1
+            if now - start >= seconds * (1 if counted >= LEAST_BATCHES else LONGEST):
                 return Rate(first, rows, now - start)
         if not epoch:
             raise RuntimeError("the pipeline has no batches")

@@ -65,9 +65,10 @@ class Results:
         return dict(sorted(found.items()))
 
     @property
-    def rounds(self) -> int:
-        """The most rounds that anything ran."""
-        return max(map(len, self.lines.values()))
+    def rounds(self) -> range:
+        """The fewest rounds that anything ran, up to the most."""
+        counts = [len(lines) for lines in self.lines.values()]
+        return range(min(counts), max(counts) + 1)
 
 
 def human(value: float | None) -> str:

@@ -65,7 +65,7 @@ def host() -> dict[str, Any]:
         "processor": models[0] if models else platform.processor() or platform.machine(),
         "cores": len(os.sched_getaffinity(0)),
         "memory_gb": round(memory / 2**30),
-        "system": f"{platform.system()} {platform.release()}",
+        "system": f"{platform.system()} {platform.release().partition('-')[0]}",
         "date": datetime.date.today().isoformat(),
         "commit": commit + ("+changes" if changed else ""),
         "load": round(os.getloadavg()[0], 2),

@@ -78,11 +78,12 @@ def line(*cells: str) -> str:
 
 def caption(results: Results) -> str:
     """The machine, the date and how it was measured."""
-    host = results.host
+    host, fewest, most = results.host, results.rounds[0], results.rounds[-1]
+    rounds = str(most) if fewest == most else f"{fewest} to {most}"
     return (
         f"{host['processor']}, {host['cores']} cores, {host['memory_gb']} GB, {host['system']}; {host['date']}, "
         f"commit {host['commit']}; data of size `{results.size}` in the page cache; "
-        f"medians of {results.rounds} interleaved round{'s' if results.rounds > 1 else ''}, every measurement in a "
+        f"medians of {rounds} interleaved round{'s' if most > 1 else ''}, every measurement in a "
         "process of its own."
     )
 

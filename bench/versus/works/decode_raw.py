@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from bench.versus.functions import records as read_records
 from bench.versus.jobs import Job, Work
-from bench.versus.mds import open_mds
+from bench.versus.mds import open_mds, package
 
 BATCH = 1024
 
@@ -42,9 +42,9 @@ def feedline(job: Job) -> Iterable[Any]:
 def tf(job: Job) -> Iterable[Any]:
     import tensorflow as tf
 
-    ds = tf.data.TFRecordDataset(job.files, num_parallel_reads=tf.data.AUTOTUNE).repeat()
-    ds = ds.map(lambda record: tf.io.decode_raw(record, tf.float32), num_parallel_calls=tf.data.AUTOTUNE)
-    return ds.batch(BATCH, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE).as_numpy_iterator()
+    ds = tf.data.TFRecordDataset(job.files).repeat().batch(BATCH, num_parallel_calls=tf.data.AUTOTUNE)
+    ds = ds.map(lambda records: tf.io.decode_raw(records, tf.float32), num_parallel_calls=tf.data.AUTOTUNE)
+    return ds.prefetch(tf.data.AUTOTUNE).as_numpy_iterator()
 
 
 def grain(job: Job) -> Iterable[Any]:
@@ -83,10 +83,8 @@ def litdata(job: Job) -> Iterable[Any]:
 
 
 def streaming(job: Job) -> Iterable[Any]:
-    from streaming import StreamingDataLoader
-
     ds = open_mds(job, BATCH)
-    return StreamingDataLoader(ds, batch_size=BATCH, num_workers=job.cores, collate_fn=_stacked)
+    return package().StreamingDataLoader(ds, batch_size=BATCH, num_workers=job.cores, collate_fn=_stacked)
 
 
 def _stacked(rows: list[dict[str, bytes]]) -> np.ndarray:

@@ -32,7 +32,7 @@ def feedline(job: Job) -> Iterable[Any]:
 def tf(job: Job) -> Iterable[Any]:
     import tensorflow as tf
 
-    ds = tf.data.TFRecordDataset(job.files, "GZIP", num_parallel_reads=tf.data.AUTOTUNE).repeat()
+    ds = tf.data.TFRecordDataset(job.files, "GZIP").repeat()
     return ds.batch(BATCH, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE).as_numpy_iterator()
 
 

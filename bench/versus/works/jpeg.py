@@ -42,7 +42,7 @@ def tf(job: Job) -> Iterable[Any]:
     def prepare(record: Any) -> Any:
         return tf.cast(tf.image.resize(tf.io.decode_jpeg(record, channels=3), [SIDE, SIDE]), tf.uint8)
 
-    ds = tf.data.TFRecordDataset(job.files, num_parallel_reads=tf.data.AUTOTUNE).repeat().shuffle(1024, seed=1)
+    ds = tf.data.TFRecordDataset(job.files).repeat().shuffle(1024, seed=1)
     ds = ds.map(prepare, num_parallel_calls=tf.data.AUTOTUNE)
     return ds.batch(BATCH, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE).as_numpy_iterator()
 

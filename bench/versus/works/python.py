@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from bench.versus.functions import FUNCTIONS, read_file
 from bench.versus.jobs import Epochs, Job, Work
-from bench.versus.mds import open_mds
+from bench.versus.mds import open_mds, package
 
 BATCH = 64
 READS = {
@@ -59,7 +59,7 @@ def tf(job: Job) -> Iterable[Any]:
     def call(record: Any) -> Any:
         return tf.numpy_function(FUNCTIONS[job.work], [record], kind)
 
-    ds = tf.data.TFRecordDataset(job.files, num_parallel_reads=tf.data.AUTOTUNE).repeat().shuffle(1024, seed=1)
+    ds = tf.data.TFRecordDataset(job.files).repeat().shuffle(1024, seed=1)
     ds = ds.map(call, num_parallel_calls=tf.data.AUTOTUNE)
     return ds.batch(BATCH, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE).as_numpy_iterator()
 
@@ -170,14 +170,14 @@ def litdata(job: Job) -> Iterable[Any]:
 
 
 def streaming(job: Job) -> Iterable[Any]:
-    from streaming import StreamingDataLoader, StreamingDataset
+    base: Any = package().StreamingDataset
 
-    class Decoded(StreamingDataset):
+    class Decoded(base):
         def __getitem__(self, at: int) -> np.ndarray:
             return FUNCTIONS[job.work](super().__getitem__(at)["data"])
 
     ds = open_mds(job, BATCH, shuffle=True, kind=Decoded)
-    return StreamingDataLoader(ds, batch_size=BATCH, num_workers=job.cores)
+    return package().StreamingDataLoader(ds, batch_size=BATCH, num_workers=job.cores)
 
 
 def ray(job: Job) -> Iterable[Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.versus.functions import records as read_records
 from bench.versus.jobs import Job, Work
-from bench.versus.mds import open_mds
+from bench.versus.mds import open_mds, package
 
 BATCH = 1024
 
@@ -36,7 +36,7 @@ def feedline(job: Job) -> Iterable[Any]:
 def tf(job: Job) -> Iterable[Any]:
     import tensorflow as tf
 
-    ds = tf.data.TFRecordDataset(job.files, num_parallel_reads=tf.data.AUTOTUNE).repeat()
+    ds = tf.data.TFRecordDataset(job.files).repeat()
     return ds.batch(BATCH, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE).as_numpy_iterator()
 
 
@@ -84,10 +84,8 @@ def litdata(job: Job) -> Iterable[Any]:
 
 
 def streaming(job: Job) -> Iterable[Any]:
-    from streaming import StreamingDataLoader
-
     ds = open_mds(job, BATCH)
-    return StreamingDataLoader(ds, batch_size=BATCH, num_workers=job.cores, collate_fn=_bytes)
+    return package().StreamingDataLoader(ds, batch_size=BATCH, num_workers=job.cores, collate_fn=_bytes)
 
 
 def _bytes(rows: list[dict[str, bytes]]) -> list[bytes]:

@@ -8,7 +8,7 @@ from typing import Any
 from bench.versus.functions import FLOATS, INTEGERS, STRINGS, VECTOR, VECTOR_SIZE, collate, parse_example, shuffled
 from bench.versus.functions import records as read_records
 from bench.versus.jobs import Epochs, Job, Work
-from bench.versus.mds import open_mds
+from bench.versus.mds import open_mds, package
 
 BUFFER, BATCH = 10_000, 256
 
@@ -59,7 +59,7 @@ def tf(job: Job) -> Iterable[Any]:
     features |= {name: tf.io.FixedLenFeature([], tf.string) for name in STRINGS if job.work == "tabular"}
     features[VECTOR] = tf.io.FixedLenFeature([VECTOR_SIZE], tf.float32)
     ds = (
-        tf.data.TFRecordDataset(job.files, num_parallel_reads=tf.data.AUTOTUNE)
+        tf.data.TFRecordDataset(job.files)
         .repeat()
         .shuffle(BUFFER, seed=1)
         .batch(BATCH, num_parallel_calls=tf.data.AUTOTUNE)
@@ -108,10 +108,8 @@ def litdata(job: Job) -> Iterable[Any]:
 
 
 def streaming(job: Job) -> Iterable[Any]:
-    from streaming import StreamingDataLoader
-
     ds = open_mds(job, BATCH, shuffle=True)
-    return StreamingDataLoader(ds, batch_size=BATCH, num_workers=job.cores, collate_fn=collate)
+    return package().StreamingDataLoader(ds, batch_size=BATCH, num_workers=job.cores, collate_fn=collate)
 
 
 def ray(job: Job) -> Iterable[Any]:
