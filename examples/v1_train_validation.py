@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import feedline.compat.v1 as tf
-from feedline.tools.digits import digits
+from feedline.tools.shared.digits import digits
 
 CLASSES = 10
 BATCH = 30

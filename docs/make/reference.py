@@ -1,10 +1,11 @@
-"""Generates the API reference from the docstrings, and links names of the API in all pages to it.
+"""Generates the API reference from the docstrings, the page of examples, and links to names of the API in all pages.
 
 MkDocs calls the functions that begin with `on_`; `pages()` returns the pages.
 """
 
 from __future__ import annotations
 
+import ast
 import enum
 import inspect
 import posixpath
@@ -12,17 +13,19 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import feedline as fl
 from feedline.compat import v1
 from feedline.data import readers
-from feedline.engine.report import Report
 from feedline.io.record_file import Sample
+from feedline.reports.measured import Report
 from feedline.structure.spec import TypeSpec
 from feedline.structure.types import DType
 from feedline.train.message import Message
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 WIDTH = 88
 CONSTANT = (DType, int, str)  # documented in a table, not one by one
 
@@ -35,9 +38,9 @@ class Page(NamedTuple):
     names: list[tuple[str, Any]]
 
 
-FILES = [*readers.__all__, "Source"]
+FILES = [*readers.__all__, "Source", "from_ray_dataset"]
 ITERATORS = ["Iterator", "NumpyIterator", "replay"]
-OPTIONS = ["Options", "ThreadingOptions"]
+OPTIONS = ["Options", "ThreadingOptions", "RayWorkers"]
 OTHER_OPTIONS = [
     "AutotuneOptions",
     "AutotuneAlgorithm",
@@ -47,6 +50,34 @@ OTHER_OPTIONS = [
     "ExternalStatePolicy",
     "ServiceOptions",
 ]
+GROUPS = {
+    "Sources": [
+        "from_tensor_slices", "from_tensors", "from_generator", "from_source", "range", "counter", "random",
+        "list_files", "load",
+    ],
+    "Functions": ["map", "filter", "flat_map", "interleave", "scan", "reduce", "parse", "apply", "ignore_errors"],
+    "Batches": [
+        "batch", "padded_batch", "ragged_batch", "sparse_batch", "bucket_by_sequence_length", "rebatch", "unbatch",
+        "window", "group_by_window",
+    ],
+    "Order and selection": [
+        "shuffle", "global_shuffle", "repeat", "take", "skip", "take_while", "shard", "enumerate", "unique",
+        "rejection_resample",
+    ],
+    "Several datasets": ["zip", "concatenate", "choose_from_datasets", "sample_from_datasets"],
+    "Speed and storage": ["prefetch", "cache", "snapshot", "save", "distribute", "with_options", "options"],
+    "Results": [
+        "to_torch", "to_jax", "to_keras", "to_pandas", "to_arrow", "to_ray_dataset", "as_numpy_iterator", "at",
+        "get_single_element",
+    ],
+}  # fmt: skip
+"""The methods of `Dataset` by purpose."""
+OTHERS = "Inspection"
+"""The group of all methods that are in none of them."""
+MANY = 6
+"""A page with so many names starts with a table of them."""
+BOOST = {"fl.Dataset": 4, "fl.compat.v1": 0.5}
+"""How much a page counts in a search, where it is not 1."""
 
 
 @cache
@@ -184,14 +215,54 @@ def _plain(member: Any) -> Any:
 
 def written(page: Page) -> str:
     """The page as Markdown."""
-    parts = [f"# {page.title}", prose(page.intro)]
-    top = {path for path, _ in page.names}
-    for path, value in _entries(page):
-        parts += _entry(path, value, "##" if path in top else "###")
+    head = f"---\nsearch:\n  boost: {BOOST[page.title]}\n---\n" if page.title in BOOST else ""
+    title = f"`{page.title}` {{ #{page.title} }}" if page.title == "fl.Dataset" else page.title
+    parts = [f"{head}# {title}", prose(page.intro)]
+    entries, top = list(_entries(page)), {path for path, _ in page.names}
+    if page.title == "fl.Dataset":
+        parts += _in_groups(entries)
+    else:
+        parts += [_overview([entry for entry in entries if entry[0] in top])] if len(top) >= MANY else []
+        for path, value in entries:
+            parts += _entry(path, value, "##" if path in top else "###")
     rows = [f"| `{path}` | `{value!r}` |" for path, value in page.names if isinstance(value, CONSTANT)]
     if rows:
         parts += ["## Constants and dtypes", "\n".join(["| Name | Value |", "|---|---|", *rows])]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _in_groups(entries: list[tuple[str, Any]]) -> list[str]:
+    """The entries of `Dataset`: the class, all methods at a glance, then each group with its methods."""
+    (path, value), *methods = entries
+    by_name = {path.rpartition(".")[2]: (path, value) for path, value in methods}
+    grouped = {title: [by_name.pop(name) for name in names] for title, names in GROUPS.items()}
+    grouped[OTHERS] = list(by_name.values())
+    parts = [signature(path, value), prose(inspect.getdoc(value) or "")]
+    parts += [f"**{title}**\n\n{_overview(found)}" for title, found in grouped.items()]
+    for title, found in grouped.items():
+        parts.append(f"## {title}")
+        for each in found:
+            parts += _entry(*each, "###")
+    return parts
+
+
+def _overview(entries: list[tuple[str, Any]]) -> str:
+    """A table of names and what they do, in one sentence each."""
+    rows = [
+        f"| [`{path.removeprefix('fl.Dataset.')}`](#{path}) | {_first_sentence(path, value)} |"
+        for path, value in entries
+        if not isinstance(value, CONSTANT)
+    ]
+    table = "\n".join(["| | |", "|---|---|", *rows])
+    return f'<div class="names" markdown>\n\n{table}\n\n</div>'
+
+
+def _first_sentence(path: str, value: Any) -> str:
+    if not _first(path, value):
+        return f"The same as `{_places()[id(value)]}`."
+    doc = (inspect.getdoc(_plain(value)) or "").partition("\n\n")[0]
+    sentence = re.match(r".*?(?:\.(?=\s)|$)", " ".join(doc.split()))
+    return re.sub(r":$", ".", sentence[0] if sentence else "").replace("|", "\\|")
 
 
 def _entry(path: str, value: Any, level: str) -> list[str]:
@@ -271,6 +342,18 @@ def prose(doc: str) -> str:
     return "\n".join([*lines, "```"] if example else lines)
 
 
+def examples() -> str:
+    """The page of examples: the table of their README, then each program after its docstring."""
+    readme = (EXAMPLES / "README.md").read_text()
+    parts = [re.sub(r"\]\((\w+)\.py\)", r"](#\1)", readme).rstrip()]
+    for path in sorted(EXAMPLES.glob("*.py")):
+        source = path.read_text()
+        told = inspect.cleandoc(ast.get_docstring(ast.parse(source)) or "")
+        code = re.sub(r'\A""".*?"""\n+', "", source, flags=re.DOTALL)
+        parts.append(f"## {path.name} {{ #{path.stem} }}\n\n{told}\n\n```python\n{code}```")
+    return "\n\n".join(parts) + "\n"
+
+
 # Links
 
 _NAMED = re.compile(r"(?<![\[`])`(fl(?:\.\w+)+|Dataset(?:\.\w+)+)(\([^`\n]*\))?`(?![\]`])")
@@ -298,9 +381,9 @@ def _outside_of_code(markdown: str, change: Callable[[str], str]) -> str:
 
 
 def themed(markdown: str) -> str:
-    """The page with `x-dark.svg` on dark pages in place of `x-light.svg`."""
-    both = r"![\1](\2-light.svg#only-light)\n![\1](\2-dark.svg#only-dark)"
-    return re.sub(r"!\[([^]]*)\]\((\S+)-light\.svg\)", both, markdown)
+    """The page with `x-dark.svg` on dark pages in place of `x-light.svg`; PNG files, too."""
+    both = r"![\1](\2-light.\3#only-light)\n![\1](\2-dark.\3#only-dark)"
+    return re.sub(r"!\[([^]]*)\]\((\S+)-light\.(svg|png)\)", both, markdown)
 
 
 # What MkDocs calls
@@ -312,6 +395,7 @@ def on_files(files: Any, config: Any) -> Any:
 
     for path, page in pages().items():
         files.append(File.generated(config, path, content=written(page)))
+    files.append(File.generated(config, "examples.md", content=examples()))
     return files
 
 

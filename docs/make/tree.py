@@ -2,7 +2,7 @@
 
     python docs/make/tree.py
 
-For packages with one module per operator or format, only the names of the modules are shown.
+For packages whose modules are named after what they define, such as an operator or a format, only the names are shown.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "ARCHITECTURE.md"
 SOURCE = ROOT / "src" / "feedline"
 BEGIN, END = "<!-- tree: made by python docs/make/tree.py -->\n", "<!-- end of tree -->\n"
-ONLY_NAMED = ("compat", "image", "io", "kernels", "ops", "tools", "train")
+ONLY_NAMED = (
+    *("compat", "data", "image", "integrations", "io", "keras", "kernels", "ops", "optimize", "random", "reports"),
+    *("tf", "tfds", "tools", "train"),
+)
 WIDTH = 128
 COLUMN = 24
 PACKAGES = [
-    *("kernels", "provenance", "structure", "random", "plan", "io", "train", "image", "ops", "optimize", "engine"),
-    *("data", "integrations", "keras", "tfds", "compat", "tf", "tools"),
+    *("kernels", "provenance", "structure", "random", "plan", "io", "train", "image", "ops", "reports"),
+    *("optimize", "engine", "data", "integrations", "keras", "tfds", "compat", "tf", "tools"),
 ]
 """From the bottom up, as imports go."""
 
