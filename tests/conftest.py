@@ -20,7 +20,7 @@ import feedline as fl
 PATIENCE_S = 2.0
 STARTING_S = 30.0
 """Seconds for worker processes that are still starting when an iterator ends; long on a busy machine."""
-POOLS = ("ExecutorManagerThread", "QueueFeederThread")
+POOLS = ("ExecutorManagerThread", "QueueFeederThread", "feedline-idle")
 """The threads that wait for them."""
 
 

@@ -6,11 +6,13 @@ import inspect
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
-from bench.versus import formats, limits, tables
+from bench.versus import formats, jobs, limits, mds, tables
 from bench.versus.environments import PEERS, REQUIREMENTS, Interpreters, label, peer_name
 from bench.versus.functions import collate, example_class, parse_example, records, shuffled
 from bench.versus.jobs import Epochs, measure_elements, measure_pass, measure_rate, row_count
@@ -38,7 +40,7 @@ def test_end_to_end(tmp_path: Path) -> None:
     (checkpoint,) = results.lines["checkpoint", "feedline", 1, 0]
     assert checkpoint["same"] and checkpoint["value"] > 0
     assert results.points("growth_data") == [1, 2]
-    assert results.host["cores"] >= 1 and results.rounds == 1
+    assert results.host["cores"] >= 1 and list(results.rounds) == [1]
     shown = (out / "table.md").read_text()
     assert "feedline" in (out / "summary.md").read_text() and "Growth" in shown and "Without a result" not in shown
     converted = tmp_path / "tar"
@@ -92,6 +94,43 @@ def test_rates() -> None:
     assert [row_count(b) for b in ({"x": [1, 2, 3]}, [b"a", b"b"], (np.zeros(5),))] == [3, 2, 5]
     assert sorted(shuffled(iter(range(20)), 5)) == [*range(20)]
     assert collate([{"x": 1}, {"x": 2}])["x"].tolist() == [1, 2]
+
+
+class Clock:
+    """A clock that moves on only as batches come."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 100.0
+        monkeypatch.setattr(jobs.time, "perf_counter", lambda: self.now)
+
+    def batches(self, took: list[float]) -> Iterator[list[bytes]]:
+        for seconds in took:
+            self.now += seconds
+            yield [b""]
+
+
+def test_the_first_batches_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, took = Clock(monkeypatch), [2.0, *[0.25] * 3, *[0.125] * 50]  # workers start one by one
+    rate = measure_rate(clock.batches(took), 2.0)
+    assert rate.per_second == 8 and rate.seconds == 2
+    rate = measure_rate(clock.batches([2.0, 1.0, 1.0, *[0.125] * 50]), 0.5)
+    assert rate.per_second == 8 and rate.rows == 16
+
+
+def test_batches_that_come_in_bursts(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, burst = Clock(monkeypatch), [4.0, 0.0, 0.0, 0.0]
+    rate = measure_rate(clock.batches(burst * 20), 4.0)
+    assert rate.rows == 16 and rate.seconds == 16
+    assert measure_rate(clock.batches(burst * 20), 2.0).seconds == 12  # no longer than that
+
+
+def test_streaming_beside_a_torch_for_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    for cuda, replaced in (("12.8", False), (None, True)):
+        monkeypatch.delitem(sys.modules, mds.META, raising=False)
+        monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(version=SimpleNamespace(cuda=cuda)))  # type: ignore[arg-type]
+        monkeypatch.setitem(sys.modules, "streaming", streaming := ModuleType("streaming"))
+        assert mds.package() is streaming and (mds.META in sys.modules) == replaced
+    monkeypatch.delitem(sys.modules, mds.META)
 
 
 def test_interpreters() -> None:

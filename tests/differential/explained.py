@@ -15,7 +15,8 @@ KEEPS_THE_END = (
     r"(zip|enumerate|interleave|group_by_window|bucket_by_sequence_length|snapshot|cache|rejection_resample)\("
 )
 TAKES_FOR_THE_END = r"(\.window|group_by_window|bucket_by_sequence_length|parallel_interleave)\("
-RESHUFFLED = r"(shuffle\(|shuffle=True|Dataset\.random\(|list_files\()"
+KEPT_IN_A_FILE = r"ds\.cache\(tmp"
+RESHUFFLED = r"(shuffle\(|shuffle_and_repeat\(|shuffle=True|Dataset\.random\(|list_files\()"
 TURNS = r"(parallel_interleave\(.*block_length=\d)(, \w+=\w+)*\)\)$"
 MODEST_TURNS = ", buffer_output_elements=1, prefetch_input_elements=0"
 ROW_SPLITS = "InvalidArgumentError (Expected row_splits Tensor dtype: int32, found: int64"
@@ -64,11 +65,17 @@ def explanation(lines: list[str], why: str, gold: dict[str, Any], got: dict[str,
         return "a function is not called when a dataset is built, so the shapes of its results are not known there"
     if why.startswith("epoch") and "values" in why and re.search(f"{RESHUFFLED}(.|\n)*rejection_resample", text):
         return "TensorFlow's rejection_resample reads one of its two inputs ahead, and takes seeds for it early"
+    if why.startswith("building it: TypeError (Invalid `datasets`") and _resamples_single(lines, expected):
+        return "TensorFlow's rejection_resample unwraps tuples of one component in one of two places"
     twice = re.search(r"(ragged|sparse)(.|\n)*batch\((.|\n)*batch\(", text)
     if "Cannot batch tensors with different shapes" in why and twice:
         return "TensorFlow cannot batch batches of ragged or sparse tensors that have different numbers of rows"
     if why.startswith("feedline alone") and "cache(tmp" in text and _refused(lines, why, expected):
         return "of two passes over one cache file, the second is refused unless the first one has ended by then"
+    if re.match(r"epoch [1-9]", why) and _read_twice(lines, r"ds\.snapshot\("):
+        return "of two passes that write one snapshot, the first to be complete is kept, in TensorFlow the last"
+    if re.match(r"epoch \d.*: values", why) and _reshuffled_and_kept(lines) and _read_twice(lines, KEPT_IN_A_FILE):
+        return "of two passes over one cache file, the second reads what the first has written; TensorFlow's writes it"
     if _read_ahead_of_a_cache(lines, why, got):
         return "parallel calls may have read a cache to its end, and so completed it, when they are left early"
     written = re.search(r"load\((.|\n)*ragged_batch|ragged(.|\n)*snapshot", text)
@@ -80,6 +87,16 @@ def explanation(lines: list[str], why: str, gold: dict[str, Any], got: dict[str,
     return ""
 
 
+def _resamples_single(lines: list[str], expected: Expected) -> bool:
+    """Whether elements that are tuples of one component are resampled."""
+    for i, line in enumerate(lines):
+        if "rejection_resample(" in line:
+            spec = expected(lines[:i]).get("spec")
+            if isinstance(spec, dict) and spec.get("t") == "tuple" and len(spec["v"]) == 1:
+                return True
+    return False
+
+
 def _refused(lines: list[str], why: str, expected: Expected) -> bool:
     """Whether a second pass over a cache file is refused while the first one writes it, here or where `ignore_errors`
     leaves out the error."""
@@ -89,10 +106,22 @@ def _refused(lines: list[str], why: str, expected: Expected) -> bool:
     )
 
 
+def _read_twice(lines: list[str], step: str) -> bool:
+    """Whether a step after one that matches `step` has it twice among its inputs."""
+    made = next((i for i, line in enumerate(lines) if re.search(step, line)), len(lines))
+    return any(re.search(r"= .*\bds\b.*[(\[, ]ds\b", line) for line in lines[made + 1 :])
+
+
+def _reshuffled_and_kept(lines: list[str]) -> bool:
+    """Whether what is written to a cache file has another order in each pass."""
+    kept = next((i for i, line in enumerate(lines) if re.search(KEPT_IN_A_FILE, line)), 0)
+    return any(re.search(RESHUFFLED, line) for line in lines[:kept])
+
+
 def _read_ahead_of_a_cache(lines: list[str], why: str, got: dict[str, Any]) -> bool:
     """Whether a later pass over an in-memory cache differs because parallel calls between it and a step that stops
-    early may have read the whole cache in the first: then the later pass has the order of the first. Errors are never
-    explained by this.
+    early, or the comparison, which has a limit of elements, may have read the whole cache in the first: then the later
+    pass has the order of the first. Errors are never explained by this.
     """
     alone = r"feedline alone, (?:blocks of \d|threads|after a save, at \d+): "
     epoch = re.match(rf"(?:{alone})?epoch (\d), .*(values|instead of)", why)
@@ -101,8 +130,10 @@ def _read_ahead_of_a_cache(lines: list[str], why: str, got: dict[str, Any]) -> b
         return False
     shuffled = any(re.search(RESHUFFLED, line) for line in lines[:kept])
     ahead = next((i for i, line in enumerate(lines) if i > kept and "num_parallel_calls" in line), len(lines))
+    epochs = got.get("epochs") or ()
     left = any(re.search(r"(take|zip)\(", line) for line in lines[ahead + 1 :])
-    return shuffled and left and not _errors(*(got.get("epochs") or ()))
+    left |= ahead < len(lines) and any(events[-1:] != ["end"] for events in epochs[:1])
+    return shuffled and left and not _errors(*epochs)
 
 
 def _repeats_nothing(lines: list[str], expected: Expected) -> bool:

@@ -82,6 +82,10 @@ def test_a_cache_that_parallel_calls_have_read_to_its_end() -> None:
     assert not is_explained([*cached, called], later)
     assert not is_explained([*cached, cut], later)
     assert not is_explained([cached[0], cached[2], called, cut], later)
+    got["epochs"] = [[1, 2, 3]] * 2  # the comparison has stopped there
+    assert is_explained([*cached, called], later)
+    assert not is_explained([*cached, called], first)
+    assert not is_explained(cached, later)
 
 
 def test_a_refused_second_pass_over_a_cache_file() -> None:
@@ -99,3 +103,63 @@ def test_a_refused_second_pass_over_a_cache_file() -> None:
     assert not is_explained(cached, why, refused)
     assert not is_explained(ignored, why.removeprefix("feedline alone, threads: "), refused)
     assert is_explained(cached, "feedline alone, threads: epoch 0, element 1: AlreadyExistsError instead of 2", gold)
+
+
+def test_a_snapshot_that_is_written_twice_at_a_time() -> None:
+    written = ["ds = d.Dataset.range(9)", "ds = ds.shuffle(9, seed=2)", "ds = ds.snapshot(tmp + '/snapshot-1')"]
+    twice = "ds = d.Dataset.choose_from_datasets([ds, ds.skip(2)], d.Dataset.range(3))"
+    gold: dict[str, Any] = {"epochs": [[1, "end"]] * 2}
+
+    def is_explained(lines: list[str], why: str) -> bool:
+        return bool(explanation(lines, why, gold, gold, lambda before: gold))
+
+    later, first = (f"epoch {n}, element 1: values [4] expected, got [2]" for n in (1, 0))
+    assert is_explained([*written, twice], later)
+    assert is_explained([*written, "ds = ds.concatenate(ds)"], later)
+    assert not is_explained([*written, twice], first)
+    assert not is_explained([*written, twice], f"feedline alone, threads: {later}")
+    assert not is_explained([*written, "ds = ds.batch(2)"], later)
+    assert not is_explained([written[0], twice, *written[1:]], later)
+
+
+def test_a_cache_file_that_one_pass_writes_and_another_reads() -> None:
+    made = ["ds = d.Dataset.range(9)", "ds = ds.shuffle(9, seed=2)"]
+    kept, twice = "ds = ds.cache(tmp + '/cache-1')", "ds = d.Dataset.sample_from_datasets([ds, ds.take(3)], seed=4)"
+    gold: dict[str, Any] = {"epochs": [[1, "end"]] * 2}
+
+    def is_explained(lines: list[str], why: str) -> bool:
+        return bool(explanation(lines, why, gold, gold, lambda before: gold))
+
+    why = "epoch 0, element 1: values [4] expected, got [2]"
+    assert is_explained([*made, kept, twice], why)
+    assert not is_explained([made[0], kept, twice], why)
+    assert not is_explained([*made, kept, "ds = ds.batch(2)"], why)
+    assert not is_explained([*made, "ds = ds.cache()", twice], why)
+    assert not is_explained([*made, kept, twice], f"feedline alone, threads: {why}")
+    assert not is_explained([*made, kept, twice], "epoch 0, element 1: end expected, got [2]")
+
+
+def test_the_input_that_rejection_resample_reads_ahead() -> None:
+    why = "epoch 1, element 19: values [492] expected, got [488]"
+    resampled = "ds = ds.rejection_resample(lambda e: xp.cast(e % 2, xp.int32), target_dist=[0.5, 0.5], seed=66)"
+    gold: dict[str, Any] = {"epochs": [[1, "end"]] * 2}
+
+    def is_explained(*steps: str) -> bool:
+        return bool(explanation(["ds = d.Dataset.range(9)", *steps], why, gold, gold, lambda before: gold))
+
+    for shuffled in ("ds.shuffle(2, seed=9)", "ds.apply(d.experimental.shuffle_and_repeat(2, seed=9))"):
+        assert is_explained(f"ds = {shuffled}", resampled)
+        assert not is_explained(resampled, f"ds = {shuffled}")
+    assert not is_explained(resampled)
+
+
+def test_resampled_tuples_of_one_component() -> None:
+    lines = ["ds = d.Dataset.zip((d.Dataset.range(3),))", "ds = ds.rejection_resample(lambda a: a, [0.5, 0.5])"]
+    why = "building it: TypeError (Invalid `datasets`. `datasets` must have compatible element specs) expected"
+    scalar = {"t": "spec", "kind": "tensor", "dtype": "int64", "shape": []}
+    for spec, explained in (
+        ({"t": "tuple", "v": [scalar]}, True),
+        ({"t": "tuple", "v": [scalar] * 2}, False),
+        (scalar, False),
+    ):
+        assert bool(explanation(lines, why, {}, {}, lambda _, spec=spec: {"spec": spec})) is explained

@@ -83,13 +83,37 @@ def test_jax_custom_layer() -> None:
 @pytest.mark.parametrize("backend", ["jax", "torch"])
 def test_keras_images(backend: str) -> None:
     """Keras has one backend per process. Its progress bar, which raises warnings, is disabled."""
-    code = "import keras_images; assert keras_images.main(count=640, epochs=4, verbose=0) > 0.85"
+    said = with_keras(backend, "import keras_images; assert keras_images.main(count=640, epochs=4, verbose=0) > 0.85")
+    assert said.startswith(f"{backend}: validation accuracy")
+
+
+def with_keras(backend: str, code: str) -> str:
+    """The output of code in a process of its own, with warnings as errors."""
     start = [sys.executable, "-W", "error", "-c", code]
     backend_of = {"KERAS_BACKEND": backend, "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
     environment = os.environ | backend_of | {"PYTHONPATH": str(FOLDER)}
     done = subprocess.run(start, env=environment, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"{backend}: validation accuracy")
+    return done.stdout
+
+
+@pytest.mark.parametrize("backend", ["jax", "torch"])
+def test_keras_custom_parts(backend: str) -> None:
+    code = "import json, keras_custom_parts as k; print(json.dumps(k.main(rows=2400, epochs=4, verbose=0)))"
+    first, told = with_keras(backend, code).splitlines()
+    history = json.loads(told)
+    assert first.startswith(f"{backend}: ") and history["smallest weight"] >= 0
+    assert history["loss"][-1] < history["loss"][0] / 1.5
+    assert history["val_share"][-1] > max(0.5, history["val_share"][0])
+
+
+@pytest.mark.parametrize("backend", ["jax", "torch"])
+def test_keras_custom_loop(backend: str) -> None:
+    code = "import json, keras_custom_loop as k; print(json.dumps(k.main(rows=3200, epochs=3)))"
+    *shown, told = with_keras(backend, code).splitlines()
+    losses, errors = zip(*json.loads(told), strict=True)
+    assert losses[2] < losses[0] / 2 and errors[2] < errors[0] / 1.5
+    assert shown[0] == "Epoch 1/3" and any(line.startswith("50/50 - loss: ") for line in shown)
 
 
 def test_v1_train_validation() -> None:
@@ -141,6 +165,16 @@ def test_resume_after_crash() -> None:
     weights, resumed, first = example("resume_after_crash").main(rows=1000, epochs=3, die_after=88)
     assert first == 75  # in the middle of the second epoch
     assert resumed.tobytes() == weights.tobytes()
+
+
+def test_ray_train_survives_a_killed_trainer(tmp_path_factory: pytest.TempPathFactory) -> None:
+    pytest.importorskip("ray", reason="Ray has no wheel for this Python")
+    short = tmp_path_factory.getbasetemp()  # the paths of Ray's sockets have at most 108 characters
+    environment = os.environ | {"RAY_TMPDIR": str(short.parent if short.name.startswith("popen") else short)}
+    start = [sys.executable, str(FOLDER / "ray_train.py")]
+    done = subprocess.run(start, env=environment, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stderr
+    assert "one trainer was killed; every record used once: True" in done.stdout
 
 
 def test_migrate_tf_data_gives_what_tensorflow_gave() -> None:

@@ -1,12 +1,14 @@
-"""The targets that read whole files of other formats: tables, archives, ArrayRecord."""
+"""The targets that read whole files of other formats: tables, archives, ArrayRecord, sounds, described datasets."""
 
 from __future__ import annotations
 
 import functools
 import io
+import json
 import random
 import tarfile
 import tempfile
+import wave
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,9 @@ from tests.fuzz.outcomes import Target, outcome, rows
 from tests.io.arrow_tables import table
 
 import feedline as fl
+from feedline.io.wav import decode_wav
+from feedline.tfds import builder_from_directory
+from feedline.train import BytesList, Example, Feature, Features, FloatList, Int64List
 
 # Tables
 
@@ -145,6 +150,89 @@ def _csv_table(data: bytes, folder: Path) -> Any:
 
 CSV = [b"a,b,c\n1,2.5,text\n-3,1e9,\n,,\n", b'x,"y z",w\n1,2,"quoted, with ""quotes"""\n2,3,x\n']
 
+# Sounds
+
+
+def _wavs() -> list[bytes]:
+    made = []
+    for channels in (1, 2):
+        sink = io.BytesIO()
+        with wave.open(sink, "wb") as out:
+            out.setnchannels(channels)
+            out.setsampwidth(2)
+            out.setframerate(8000)
+            out.writeframes(bytes(range(200)))
+        made.append(sink.getvalue())
+    return made
+
+
+def _wav(data: bytes, folder: Path) -> Any:
+    """Decodes whole, and cut and padded."""
+    return [outcome(lambda: decode_wav(data)), outcome(lambda: decode_wav(data, 3, 60))]
+
+
+# Datasets of TensorFlow Datasets, described by JSON
+
+_CLASS = "tensorflow_datasets.core.features"
+_NUMBERS = {"shape": {"dimensions": ["2"]}, "dtype": "float32", "encoding": "none"}
+_FEATURES = {
+    "x": {
+        "pythonClassName": f"{_CLASS}.scalar.Scalar",
+        "tensor": {"shape": {}, "dtype": "int64", "encoding": "none"},
+    },
+    "t": {"pythonClassName": f"{_CLASS}.text_feature.Text", "text": {}},
+    "s": {
+        "pythonClassName": f"{_CLASS}.sequence_feature.Sequence",
+        "sequence": {
+            "feature": {"pythonClassName": f"{_CLASS}.tensor_feature.Tensor", "tensor": _NUMBERS},
+            "length": "-1",
+        },
+    },
+}
+_DESCRIBED: dict[str, Any] = {
+    "dataset_info.json": {
+        "name": "made",
+        "version": "1.0.0",
+        "fileFormat": "tfrecord",
+        "splits": [
+            {
+                "name": "train",
+                "shardLengths": ["3"],
+                "numBytes": "100",
+                "filepathTemplate": "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}",
+            }
+        ],
+    },
+    "features.json": {
+        "pythonClassName": f"{_CLASS}.features_dict.FeaturesDict",
+        "featuresDict": {"features": _FEATURES},
+    },
+}
+
+
+def _described(name: str, data: bytes, folder: Path) -> Any:
+    """Reads a dataset one of whose descriptions is `data`."""
+    place = folder / "made" / "1.0.0"
+    if not place.exists():
+        place.mkdir(parents=True)
+        with fl.io.TFRecordWriter(place / "made-train.tfrecord-00000-of-00001") as writer:
+            for i in range(3):
+                lists = {
+                    "x": Feature(int64_list=Int64List(value=[i])),
+                    "t": Feature(bytes_list=BytesList(value=[b"a"])),
+                    "s": Feature(float_list=FloatList(value=range(2 * i))),
+                }
+                writer.write(Example(features=Features(feature=lists)).SerializeToString())
+    for file, value in _DESCRIBED.items():
+        (place / file).write_bytes(data if file == name else json.dumps(value).encode())
+    return outcome(lambda: rows(builder_from_directory(place).as_dataset(split="train").take(5)))
+
+
+def _description(name: str) -> Target:
+    seeds = [json.dumps(_DESCRIBED[name]).encode()]
+    return Target(lambda folder: seeds, functools.partial(_described, name), twin=False)
+
+
 FILES: dict[str, Target] = {
     "Arrow file": Target(lambda folder: _arrow("file"), functools.partial(_table, fl.ArrowDataset), twin=False),
     "Arrow stream": Target(lambda folder: _arrow("stream"), functools.partial(_table, fl.ArrowDataset), twin=False),
@@ -152,4 +240,6 @@ FILES: dict[str, Target] = {
     "tar": Target(lambda folder: _tars(), _tar, _tar_changed, twin=False),
     "ArrayRecord": Target(lambda folder: _array_records(), _array_record, twin=False),
     "make_csv_dataset": Target(lambda folder: CSV, _csv_table, twin=False),
+    "decode_wav": Target(lambda folder: _wavs(), _wav, twin=False),
+    **{f"tfds {name}": _description(name) for name in _DESCRIBED},
 }

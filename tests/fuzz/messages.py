@@ -11,6 +11,7 @@ from typing import Any
 from tests.fuzz.outcomes import outcome
 
 import feedline as fl
+from feedline import kernels
 
 
 def _feature(numbers: random.Random) -> fl.train.Feature:
@@ -107,6 +108,12 @@ def _sequences() -> list[bytes]:
         )
         made.append(message.SerializeToString())
     return made
+
+
+def scan_examples(data: bytes, folder: Path) -> Any:
+    """Scans one message among valid ones."""
+    good = _sequences()
+    return kernels.scan_examples([good[1], data, good[2]])
 
 
 SEQUENCE_SPECS: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (

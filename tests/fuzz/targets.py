@@ -289,6 +289,7 @@ TARGETS: dict[str, Target] = {
     "parse_single_example": Target(messages.examples, messages.parse_single_example, mutate.message),
     "parse_sequence_example": Target(messages.sequences, messages.parse_sequence_example, mutate.message),
     "parse_single_sequence_example": Target(messages.sequences, messages.parse_single_sequence_example, mutate.message),
+    "scan_examples": Target(messages.sequences, messages.scan_examples, mutate.message),
     "tfrecord": Target(records, tfrecords, mutate.framed),
     **compressed("GZIP", functools.partial(gzip.compress, compresslevel=1)),
     **compressed("ZLIB", functools.partial(zlib.compress, level=1)),
