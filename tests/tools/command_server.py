@@ -46,9 +46,14 @@ def _server() -> subprocess.Popen[str]:
     """The process that all commands are forks of; it serves the tests of this process until their end."""
     command = [sys.executable, "-c", _SERVER]
     started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    atexit.register(started.kill)
+    atexit.register(_end, started)
     watch.HELPERS.add(started.pid)
     return started
+
+
+def _end(server: subprocess.Popen[str]) -> None:
+    with server:
+        server.kill()
 
 
 def _asked(**request: object) -> int:
