@@ -53,20 +53,21 @@ def passes(x: Any) -> bool:
 
 
 def pipelines(folder: Path, scale: float) -> dict[str, fl.Dataset[Any]]:
-    """The pipelines, each with much work of one kind."""
+    """The pipelines, each with much work of one kind: about a third of a second, so that starting counts little."""
     many = int(100_000 * scale)
     path = str(folder / "records")
     with fl.io.TFRecordWriter(path) as writer:
         for i in range(many):
             writer.write(b"%d" % i * 20)
     rows = np.zeros((many, 64), np.float32)
+    passed = fl.Dataset.range(many // 3).map(opaque).filter(passes)
     return {
-        "range, shuffle, batch": fl.Dataset.range(50 * many).shuffle(1000, seed=1).batch(32),
-        "rows, shuffle, batch": fl.Dataset.from_tensor_slices(rows).repeat(10).shuffle(1000, seed=1).batch(64),
-        "records, batch": fl.TFRecordDataset(path).repeat(10).batch(64),
-        "range, map": fl.Dataset.range(many).map(opaque),
-        "range, map, batch": fl.Dataset.range(many).map(opaque).batch(32),
-        "range, map, filter, batch, prefetch": fl.Dataset.range(many).map(opaque).filter(passes).batch(8).prefetch(2),
+        "range, shuffle, batch": fl.Dataset.range(400 * many).shuffle(1000, seed=1).batch(32),
+        "rows, shuffle, batch": fl.Dataset.from_tensor_slices(rows).repeat(80).shuffle(1000, seed=1).batch(64),
+        "records, batch": fl.TFRecordDataset(path).repeat(60).batch(64),
+        "range, map": fl.Dataset.range(3 * many).map(opaque),
+        "range, map, batch": fl.Dataset.range(4 * many).map(opaque).batch(32),
+        "range, map, filter, batch, prefetch": passed.batch(8).prefetch(2),
     }
 
 

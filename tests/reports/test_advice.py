@@ -35,7 +35,7 @@ def passes(x: Any) -> bool:
 
 
 def python(x: Any) -> Any:
-    """Computes for several milliseconds on any processor: a probe that finds the GIL held waits longer than `LONG_WAIT`."""
+    """Computes for several milliseconds on any processor, so that a probe waits longer than `LONG_WAIT` for the GIL."""
     total = 0
     for i in range(300_000):
         total += i

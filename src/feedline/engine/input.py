@@ -161,13 +161,21 @@ class Input:
             check()  # a safe point: every loop of steps passes through a source, or a thread
         try:
             block, states[slot] = self.step(states[slot], self.inputs, want)
-        except Exception as e:
-            if (error := self.failed(e)) is not None:
-                raise error from e
-            raise
-        except Interrupted as e:
-            return self._interrupted(e)
+        except (Exception, Interrupted) as e:
+            return self._stopped(e)
         return block
+
+    def _stopped(self, e: Exception | Interrupted) -> Block | None:
+        """Handles what the step has raised: raises an error, or returns the rows that were made before an interrupt."""
+        if isinstance(e, Interrupted):
+            return self._interrupted(e)
+        error = self.failed(e)
+        try:
+            if error is not None:
+                raise error from e
+            raise e
+        finally:
+            del e, error  # they hold this frame
 
     def failed(self, e: Exception) -> Exception | None:
         """Updates the state after the step has raised; returns the error to raise in its place, if any."""
@@ -382,13 +390,21 @@ class MeasuredInput(Input):
 
     def __call__(self, want: int) -> Block | None:
         """Runs the node by one block."""
-        if self._pause:
-            self._pause -= 1
-            block = Input.__call__(self, want)
-            if block is not None:
-                for work in self._works:
-                    work.rows += block.n
-            return block
+        if not self._pause:
+            return self._measured(want)
+        self._pause -= 1
+        states, slot = self.states, self.slot
+        try:
+            block, states[slot] = self.step(states[slot], self.inputs, want)
+        except (Exception, Interrupted) as e:
+            return self._stopped(e)
+        if block is not None:
+            for work in self._works:
+                work.rows += block.n
+        return block
+
+    def _measured(self, want: int) -> Block | None:
+        """Runs the node by one block, timed."""
         timed = TimedPull(self.inputs)
         timed.counts_cpu = closely = self._sampling.closely
         states, slot = self.states, self.slot
@@ -398,12 +414,8 @@ class MeasuredInput(Input):
         began = perf_counter()
         try:
             block, states[slot] = self.step(states[slot], timed, want)
-        except Exception as e:
-            if (error := self.failed(e)) is not None:
-                raise error from e
-            raise
-        except Interrupted as e:
-            return self._interrupted(e)
+        except (Exception, Interrupted) as e:
+            return self._stopped(e)
         finally:
             ended = perf_counter()
             spent, link_times.spent = link_times.spent, outer

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import suppress
-from time import perf_counter, sleep
-from typing import ClassVar
+from time import perf_counter, thread_time
+from typing import ClassVar, NamedTuple
 
+from feedline.engine.sampling import RECORDED_SHARE
 from feedline.reports.measured import LOOP, WAIT, WORK, TraceSpan
 from feedline.sharing import WITH_GIL
 
@@ -20,10 +21,20 @@ PROBE_EVERY, MOST_PROBES = 0.01, 100_000
 """Seconds between two probes of the GIL, and the number of probes at which every other one is dropped and further ones
 become half as frequent.
 """
+FEW_PROBES = 5
+"""Fewer probes tell nothing."""
 LONG_WAIT = 1e-3
 """Seconds of delay after which a thread that could have run counts as waiting for one that holds the GIL."""
 SHORTEST = 50e-6
 """Work of fewer seconds is not recorded: recording it would cost too much, and it would be invisible."""
+
+
+class Probe(NamedTuple):
+    """A probe of the GIL: when it was made, whether another thread held the GIL, and for how many seconds it stands."""
+
+    when: float
+    held: bool
+    seconds: float
 
 
 class Recorder:
@@ -33,10 +44,13 @@ class Recorder:
         self.spans: list[tuple[int, str, str, float, float, int]] = []
         self.lanes: dict[int, str] = {}
         """The names of threads, by their identifiers."""
-        self.probes: list[tuple[float, bool]] = []
-        """When the GIL was probed, and whether another thread held it."""
+        self.probes: list[Probe] = []
         self.lost = 0
-        self._stopped = False
+        self._lock = threading.Lock()
+        self._probes_calls = False
+        """Whether a call that is long enough starts the probe."""
+        self._running = threading.Lock()
+        """Held while the GIL is probed."""
         self._thread: threading.Thread | None = None
 
     def work(self, key: str, began: float, ended: float, rows: int = 0) -> None:
@@ -59,6 +73,8 @@ class Recorder:
             self.spans.append((thread, key, kind, began, ended, rows))
         else:
             self.lost += 1
+        if self._probes_calls and rows and ended - began >= LONG_WAIT * rows:
+            self._start_probe()
 
     def in_thread(self, name: str) -> None:
         """Names this thread."""
@@ -83,58 +99,84 @@ class Recorder:
     # The GIL.
 
     def start(self) -> None:
-        """Starts to probe the GIL, where there is one."""
+        """Probes the GIL from now on, where there is one. The probe waits for a piece of work that takes `LONG_WAIT`
+        for each row: shorter calls let go of the GIL before they are seen to hold it.
+        """
+        self._probes_calls = WITH_GIL
+
+    def _start_probe(self) -> None:
         from feedline.engine.context import WorkerThread
 
-        if WITH_GIL and self._thread is None:
-            self._thread = WorkerThread(self._probe, "feedline-probe")
-            self._thread.start()
+        with self._lock:
+            if self._probes_calls:
+                self._probes_calls = False
+                self._running.acquire()
+                self._thread = WorkerThread(self._probe, "feedline-probe")
+                self._thread.start()
 
     def stop(self) -> None:
         """Ends the probe."""
-        self._stopped = True
-        if self._thread is not None:
-            self._thread.join()
+        with self._lock:
+            self._probes_calls, thread, self._thread = False, self._thread, None
+        if thread is not None:
+            self._running.release()
+            thread.join()
 
     def _probe(self) -> None:
-        queued, every = QueuedTime(), PROBE_EVERY
+        """Sleeps without the GIL, again and again; waking up late means that another thread held it. A thread that
+        often releases the GIL for a moment may take it back before this one has woken up, so that both waste processor
+        time: the pause after a probe grows with the processor time that it took.
+        """
+        queued, every, pause = QueuedTime(), PROBE_EVERY, PROBE_EVERY
+        in_queue = queued()
         try:
-            while not self._stopped:
+            while True:
                 if len(self.probes) >= MOST_PROBES:
                     del self.probes[::2]
                     every *= 2
-                in_queue, awake = queued(), perf_counter() + every
-                sleep(every)  # without the GIL, which this thread must get back then
+                used, awake = thread_time(), perf_counter() + pause
+                if self._running.acquire(timeout=pause):
+                    self._running.release()
+                    break
                 late = perf_counter() - awake
-                held = late - (queued() - in_queue) > LONG_WAIT
-                if held or late <= LONG_WAIT:  # else no processor was free, so nothing is known of the GIL
-                    self.probes.append((awake, held))
+                if late <= LONG_WAIT:
+                    self.probes.append(Probe(awake, False, pause))
+                else:
+                    before, in_queue = in_queue, queued()
+                    if late - (in_queue - before) > LONG_WAIT:
+                        self.probes.append(Probe(awake, True, pause))
+                    # else no processor was free, so nothing is known of the GIL
+                pause = max(every, (thread_time() - used) / RECORDED_SHARE)
         finally:
             queued.close()
 
     @property
     def gil(self) -> float | None:
         """The share of the time in which a thread held the GIL; None if that is not known."""
-        probes = self.probes.copy()
-        return sum(held for _, held in probes) / len(probes) if len(probes) >= 5 else None
+        return held_share(self.probes.copy())
 
     def gil_of(self) -> dict[str, float]:
         """For each step the share of its own time in which the GIL was held."""
-        probes = sorted(self.probes.copy())
-        counts: dict[str, list[int]] = {}
+        during: dict[str, list[Probe]] = {}
         active: list[tuple[float, float, str]] = []
         spans = sorted((b, e, k) for _, k, kind, b, e, _ in self.spans.copy() if kind == WORK)
         at = 0
-        for when, held in probes:
-            while at < len(spans) and spans[at][0] <= when:
+        for probe in sorted(self.probes.copy()):
+            while at < len(spans) and spans[at][0] <= probe.when:
                 active.append(spans[at])
                 at += 1
-            active = [span for span in active if span[1] >= when]
+            active = [span for span in active if span[1] >= probe.when]
             if active:  # the innermost span is the one that began last
-                found = counts.setdefault(max(active)[2], [0, 0])
-                found[0] += held
-                found[1] += 1
-        return {key: held / n for key, (held, n) in counts.items() if n >= 5}
+                during.setdefault(max(active)[2], []).append(probe)
+        shares = ((key, held_share(probes)) for key, probes in during.items())
+        return {key: share for key, share in shares if share is not None}
+
+
+def held_share(probes: list[Probe]) -> float | None:
+    """The share of the time in which the GIL was held, by these probes; None if they are too few to tell."""
+    if len(probes) < FEW_PROBES:
+        return None
+    return sum(p.seconds for p in probes if p.held) / sum(p.seconds for p in probes)
 
 
 class recording:

@@ -28,8 +28,8 @@ else:
         return getrusage(RUSAGE_THREAD).ru_nvcsw
 
 
-SHARE = 0.002
-RECORDED_SHARE = 0.005
+SHARE = 0.001
+RECORDED_SHARE = 0.003
 """The share of the time that one place in the code may spend on measuring; the second while a timeline is recorded."""
 LONGEST_PAUSE = 8190
 CLOSELY_EVERY = 8
@@ -48,8 +48,8 @@ class MeasuringCosts(NamedTuple):
 
 @cache
 def costs() -> MeasuringCosts:
-    """What measuring costs in this process."""
-    clock = 1.5e-6 + 4 * _least(perf_counter)
+    """What measuring costs in this process: code that runs seldom is slow, so much more than reading the clocks."""
+    clock = 3.5e-6 + 10 * _least(perf_counter)
     return MeasuringCosts(clock, clock + 4 * _least(thread_time) + 2 * _least(pauses))
 
 
