@@ -14,12 +14,15 @@ WORTH_A_THREAD = 100e-6
 CROSSING = 8e9  # bytes per second
 FAST = 2e8
 CERTAIN = 20e-3
-"""Above `FAST` bytes per second one slow block is probably noise (warm-up, another process): a thread starts only after
-consecutive slow blocks add up to `CERTAIN` seconds.
+SOON = 500e-6
+"""One slow block may be noise (warm-up, another process): a thread starts only after consecutive slow blocks add up to
+`SOON` seconds, and to `CERTAIN` above `FAST` bytes per second, where noise is likely.
 """
 CHEAP_SECONDS = 20e-6
 CHEAP_BLOCKS = 256
-"""The thread ends after `CHEAP_BLOCKS` consecutive blocks that took less than `CHEAP_SECONDS` seconds each."""
+"""The thread ends after `CHEAP_BLOCKS` blocks if it saves less than `CHEAP_SECONDS` for each. It saves its own time or
+the time that the consumer is away, whichever is shorter.
+"""
 QUICK = 500e-6
 SLOW = 5e-3
 LARGEST_ROWS = 8192
@@ -33,17 +36,19 @@ LONGEST_SLACK = 0.1
 class ThreadPolicy:
     """Decides whether blocks are made by a thread or by the consumer, from how long they take."""
 
-    __slots__ = ("_cheap", "_left", "_slow_seconds", "delay", "eager", "slack")
+    __slots__ = ("_away", "_left", "_made", "_saved", "_slow_seconds", "delay", "eager", "slack")
 
     def __init__(self, eager: bool) -> None:
         self.eager = eager  # always a thread
         self.slack = False  # whether the thread waits before the next block, so that the consumer runs undisturbed
         self.delay = 0.0
-        self._cheap, self._slow_seconds, self._left = 0, 0.0, -inf
+        self._made, self._saved = 0, 0.0
+        self._slow_seconds, self._away, self._left = 0.0, inf, -inf
 
     def starts_after(self, block: Block | None, began: float, ended: float) -> bool:
         """Whether a thread should make the blocks after one that the consumer has made inline."""
-        seconds, away, self._left = ended - began, began - self._left, ended
+        seconds, away = ended - began, self.asked(began)
+        self.given(ended)
         if block is None or not block.n or self.eager:
             return self.eager
         cost = WORTH_A_THREAD + block.nbytes / CROSSING
@@ -51,20 +56,30 @@ class ThreadPolicy:
             self._slow_seconds = 0.0
             return False
         self._slow_seconds += seconds
-        return self._slow_seconds > CERTAIN or block.nbytes < FAST * seconds
+        return self._slow_seconds > (SOON if block.nbytes < FAST * seconds else CERTAIN)
+
+    def asked(self, at: float) -> float:
+        """Records that the consumer asks for a block; returns how long it was away since it got the last one."""
+        self._away = at - self._left
+        return self._away
+
+    def given(self, at: float) -> None:
+        """Records that the consumer gets a block."""
+        self._left = at
 
     def started(self) -> None:
         """Records that a thread starts."""
-        self._cheap = 0
+        self._made, self._saved, self._away = 0, 0.0, inf
 
     def made(self, seconds: float) -> None:
         """Records a block that the thread made."""
-        self._cheap = self._cheap + 1 if seconds < CHEAP_SECONDS and not self.eager else 0
+        self._made += 1
+        self._saved += (min(seconds, self._away, 10 * CHEAP_SECONDS) - self._saved) / min(self._made, 64)
 
     @property
     def ends(self) -> bool:
         """Whether the consumer should make the blocks itself again."""
-        return self._cheap > CHEAP_BLOCKS
+        return self._made > CHEAP_BLOCKS and self._saved < CHEAP_SECONDS and not self.eager
 
     def consumed(self, made: float) -> None:
         """Records that a block made at this time leaves the buffer."""

@@ -32,7 +32,7 @@ from feedline.engine.context import (
 )
 from feedline.engine.input import CHANGING, Input, blocks
 from feedline.engine.prefetch_buffer import PrefetchBuffer, PrefetchItem, Producer, Waiter
-from feedline.engine.prefetch_policy import BlockSizing, ThreadPolicy
+from feedline.engine.prefetch_policy import WORTH_A_THREAD, BlockSizing, ThreadPolicy
 from feedline.engine.recorder import SHORTEST
 from feedline.engine.step_times import StepTimes
 from feedline.kernels.interrupts import check, wait_for_item
@@ -183,10 +183,11 @@ class PrefetchStage(Input):
         meter = self.meter
         meter.asked += 1
         meter.ready += min(1.0, len(self.buffer.items) / max(1, self.sizing.blocks))
+        began = ended = perf_counter()
+        self.policy.asked(began)
         item = self.buffer.take()
         if not isinstance(item, PrefetchItem):
             self.context.check()
-            began = perf_counter()
             while not isinstance(item, PrefetchItem):
                 wait_for_item(item)
                 item = self.buffer.take()
@@ -195,6 +196,7 @@ class PrefetchStage(Input):
             if self.context.recorder is not None:
                 self.context.recorder.wait(self.key, began, ended)
             self._starved()
+        self.policy.given(ended)
         if item.block is None:
             self._consumed(item)
         return item
@@ -341,7 +343,10 @@ class PrefetchStage(Input):
         why, how = f"empty {counts.starved} of {counts.consumed + counts.starved} times", "thread"
         if not counts.threaded:
             each, how = counts.worked / max(1, counts.blocks), "alone"
-            why = f"a block takes {seconds_of(each)}, less than the overhead of a thread"
+            if each < 2 * WORTH_A_THREAD:
+                why = f"a block takes {seconds_of(each)}, less than the overhead of a thread"
+            else:
+                why = "its consumer does nothing else meanwhile"
             why = why if counts.blocks else "not used yet"
         return StepReport(self.key, how, PREFETCH, buffer=self.sizing.depth, held=held, why=why)
 
