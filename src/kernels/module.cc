@@ -4,6 +4,7 @@
 #include "team.h"
 
 namespace feedline {
+void register_calls(nanobind::module_& m);
 void register_crc32c(nanobind::module_& m);
 void register_csv(nanobind::module_& m);
 void register_example(nanobind::module_& m);
@@ -28,6 +29,7 @@ void register_tfrecord_index(nanobind::module_& m);
 
 NB_MODULE(_native, m) {
   m.doc() = "feedline's kernels in C++. feedline/kernels/reference.py says in NumPy what each one does.";
+  feedline::register_calls(m);
   feedline::register_crc32c(m);
   feedline::register_csv(m);
   feedline::register_example(m);

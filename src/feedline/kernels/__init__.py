@@ -29,6 +29,7 @@ if TYPE_CHECKING or not NATIVE:
         tfrecord_framed,
         tfrecord_frames,
     )
+    from feedline.kernels.reference_calls import call_rows
     from feedline.kernels.reference_csv import csv_records, csv_strings, line_offsets
     from feedline.kernels.reference_example import framed_examples, parse_sequences, scan_examples
     from feedline.kernels.reference_image import gif_pixels, lanczos, png_rows, resize_bilinear, weighted_sums
@@ -45,6 +46,7 @@ if TYPE_CHECKING or not NATIVE:
 else:
     from feedline.kernels._native import (
         bytes_rows,
+        call_rows,
         crc32c,
         csv_records,
         csv_strings,
@@ -91,6 +93,7 @@ if not NATIVE and os.environ.get("FEEDLINE_KERNELS") != "reference":
 __all__ = [
     "NATIVE",
     "bytes_rows",
+    "call_rows",
     "crc32c",
     "csv_records",
     "csv_strings",

@@ -1,8 +1,12 @@
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+def call_rows(
+    call: Callable[..., Any], rows: list[Any], results: list[Any], kind: type, scope: Any, seconds: float
+) -> Any: ...
 def philox(seed: int, seed2: int, start: int, n: int) -> NDArray[np.uint32]: ...
 def philox_blocks(counters: NDArray[np.uint32], keys: NDArray[np.uint32]) -> NDArray[np.uint32]: ...
 def ring_draw(

@@ -15,6 +15,7 @@ import numpy as np
 
 from feedline import errors
 from feedline.errors import InvalidTypeError
+from feedline.kernels import call_rows
 from feedline.kernels.interrupts import pause, resume
 from feedline.plan.aliasing import ALONE, VALUES, is_held, is_refusal, is_shared, kept, own_leaf, owner, writes
 from feedline.plan.captured import Captured, Sent
@@ -262,27 +263,33 @@ class Function:
         """
         results: list[Any] = []
         add, unpack, values, array, alone = results.append, block.tree.kind is tuple, VALUES, np.ndarray, ALONE
-        timed = until < inf
-        value: type | None = None  # of the results before: most are like them
+        timed, left = until < inf, inf
+        value: type | None = None  # of the result before, if that is immutable: most are like it
         own = set() if block.n == 1 else {id(owner(c)) for c in block.columns if isinstance(c, np.ndarray)}
         rows = block.rows()
+        n = len(rows)
         with function_scope(results) as scope:
             call = self.on_own(block.columns, scope)
             try:
                 held = pause()
                 try:
-                    for row in rows:
-                        result = call(*row) if unpack else call(row)
-                        kind = type(result)
-                        if kind is value:
-                            add(result)
-                        elif kind in values:
-                            value = kind
-                            add(result)
-                        elif kind is array and result.base is None and getrefcount(result) <= alone:
-                            add(result)
+                    while (done := len(results)) < n:
+                        if value is None:
+                            result = call(*rows[done]) if unpack else call(rows[done])
                         else:
-                            add(kept(result, own))
+                            left = until - perf_counter() if timed else left
+                            result = call_rows(call, rows, results, value, scope, left)
+                        if result is not results:
+                            kind = type(result)
+                            if kind in values:
+                                value = kind
+                                add(result)
+                            elif kind is array and result.base is None and getrefcount(result) <= alone:
+                                value = None
+                                add(result)
+                            else:
+                                value = None
+                                add(kept(result, own))
                         if scope.used:
                             scope.restart()
                         if timed and perf_counter() > until:
