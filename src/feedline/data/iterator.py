@@ -16,6 +16,7 @@ from feedline.engine import checkpoint, elastic, rollback
 from feedline.engine import report as reports
 from feedline.engine.context import Closing, ExecutionContext
 from feedline.engine.input import pending_interrupt
+from feedline.engine.recorder import SHORTEST
 from feedline.engine.run import Cursor, Run
 from feedline.engine.state_validation import damage_on_error
 from feedline.errors import FailedPreconditionError, InvalidTypeError, OpError, OutOfRangeError
@@ -194,7 +195,7 @@ class Iterator(Generic[T]):
             self._first = ended - began
         self._ready += self._cursor.left - before
         recorder = self._context.recorder
-        if recorder is not None:
+        if recorder is not None and ended - began >= SHORTEST:
             recorder.work(NEXT, began, ended)
 
     next = __next__
