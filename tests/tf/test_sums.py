@@ -27,6 +27,7 @@ EXPECTED = {
     "reduce_std": 3609601705,
     "moments": 9538122,
     "per_image_standardization": 2381285812,
+    "adjust_contrast": 3242926353,
     "hann_window": 3577004234,
     "hamming_window": 3639002889,
     "spectrograms": 2683107125,
@@ -53,11 +54,13 @@ def _reductions(tf: Any, name: str) -> Iterator[Any]:
 def _results(tf: Any) -> dict[str, Callable[[], Iterator[Any]]]:
     """What is compared, by name."""
     pictures = [_values(s, "float32") for s in ((32, 32, 3), (2, 30, 40, 3), (100, 90, 1))]
+    uneven = [_values(s, "float32") for s in ((1, 1, 3), (7, 9, 3), (2, 5, 11, 4), (2, 0, 4, 3))]
     sounds = [_values((n,), "float32") for n in (1000, 4096)]
     return {
         **{f"reduce_{n}": lambda n=n: _reductions(tf, n) for n in ("sum", "mean", "variance", "std")},
         "moments": lambda: itertools.chain.from_iterable(tf.nn.moments(p, [0]) for p in pictures),
         "per_image_standardization": lambda: map(tf.image.per_image_standardization, pictures),
+        "adjust_contrast": lambda: (tf.image.adjust_contrast(p, f) for p in pictures + uneven for f in (0.3, 1.7)),
         "hann_window": lambda: (tf.signal.hann_window(n) for n in (1, 5, 64, 200, 255, 1024)),
         "hamming_window": lambda: (tf.signal.hamming_window(n) for n in (1, 5, 64, 200, 255, 1024)),
         "spectrograms": lambda: (

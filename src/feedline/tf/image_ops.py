@@ -321,9 +321,25 @@ def adjust_contrast(images: object, contrast_factor: object) -> Tensor:
     wide = pixels.astype(np.float32, copy=False)
     if wide.ndim < 3:
         raise InvalidArgumentError(f"adjust_contrast: images must be at least 3-D, got shape {list(wide.shape)}")
-    mean = np.mean(wide, (-3, -2), np.float64, keepdims=True).astype(np.float32)
+    mean = _channel_means(wide)
     made = (wide - mean) * as_tensor(contrast_factor, np.float32)._array + mean
     return _back(made.astype(pixels.dtype, copy=False), dtype)
+
+
+def _channel_means(pixels: Array) -> Array:
+    """The mean of each channel, added in the order of TensorFlow's kernel: the second half to the first, again and
+    again. Where the number of pixels is odd, the one in the middle waits.
+    """
+    *outer, height, width, channels = pixels.shape
+    left = count = height * width
+    many = pixels.reshape(math.prod(outer), count, channels)
+    while left > 1:
+        half = left // 2
+        many = np.concatenate([many[:, :half] + many[:, left - half : left], many[:, half : left - half]], 1)
+        left -= half
+    if not count:
+        return np.zeros((*outer, 1, 1, channels), np.float32)
+    return (many * np.float32(1 / count)).reshape(*outer, 1, 1, channels)
 
 
 def adjust_gamma(image: object, gamma: object = 1, gain: object = 1) -> Tensor:
