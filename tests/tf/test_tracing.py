@@ -502,3 +502,21 @@ def test_made_up_images_give_no_warnings(name: str) -> None:
 )
 def test_an_image_of_unknown_rank_is_a_single_one(function: Any) -> None:
     assert spec_for(function, tf.TensorSpec(None, tf.uint8)).shape.as_list() == [4, 5, None]
+
+
+@pytest.mark.parametrize(
+    ("function", "names"),
+    [
+        (lambda x: tf.math.top_k(x, 2), ("values", "indices")),
+        (lambda x: tf.nn.top_k(x), ("values", "indices")),
+        (lambda x: tf.audio.decode_wav(tf.audio.encode_wav(x[:, None], 8000)), ("audio", "sample_rate")),
+        (lambda x: tf.linalg.slogdet(tf.eye(2) * x[0]), ("sign", "log_abs_determinant")),
+    ],
+)
+def test_results_have_the_names_that_tensorflow_gives_them(function: Any, names: tuple[str, ...]) -> None:
+    given = tf.constant([0.5, 0.25, 1.0])
+    found = function(given)
+    assert found._fields == names
+    dataset = tf.data.Dataset.from_tensors(given).map(lambda x: {n: getattr(function(x), n) for n in names})
+    for value, name in zip(found, names, strict=True):
+        assert next(iter(dataset))[name].numpy().tolist() == value.numpy().tolist()

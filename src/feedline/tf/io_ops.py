@@ -69,15 +69,24 @@ def resize(
 # Audio
 
 
+class DecodedWav(NamedTuple):
+    """The result of `decode_wav`."""
+
+    audio: Tensor
+    sample_rate: Tensor
+
+
 def decode_wav(
     contents: object, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None
-) -> tuple[Tensor, Tensor]:
+) -> DecodedWav:
     """The samples [length, channels] of a WAV file with 16 bits per sample, as floats, and the sample rate.
 
     >>> import feedline.tf as tf
     >>> audio, rate = tf.audio.decode_wav(tf.audio.encode_wav([[0.0], [0.5]], 8000))
     >>> audio.numpy().tolist(), rate.numpy()
     ([[0.0], [0.5]], np.int32(8000))
+    >>> tf.audio.decode_wav(tf.audio.encode_wav([[0.0], [0.5]], 8000)).sample_rate.numpy()
+    np.int32(8000)
     """
     data = as_tensor(contents).numpy()
     if not isinstance(data, bytes):
@@ -91,7 +100,7 @@ def decode_wav(
     if desired_samples >= 0:
         array = array[:desired_samples]
         array = np.pad(array, ((0, desired_samples - len(array)), (0, 0)))
-    return tensor_of(array.astype(np.float32) / np.float32(32768)), as_tensor(rate, np.int32)
+    return DecodedWav(tensor_of(array.astype(np.float32) / np.float32(32768)), as_tensor(rate, np.int32))
 
 
 def _wav(data: bytes) -> tuple[int, int, Any]:

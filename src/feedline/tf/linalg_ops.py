@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -118,7 +118,14 @@ def det(input: object, name: str | None = None) -> Tensor:
     return tensor_of(np.asarray(np.linalg.det(array)).astype(array.dtype))
 
 
-def slogdet(input: object, name: str | None = None) -> tuple[Tensor, Tensor]:
+class Determinant(NamedTuple):
+    """The result of `slogdet`."""
+
+    sign: Tensor
+    log_abs_determinant: Tensor
+
+
+def slogdet(input: object, name: str | None = None) -> Determinant:
     """The sign and the logarithm of the absolute value of the determinant.
 
     >>> import feedline.tf as tf
@@ -128,7 +135,7 @@ def slogdet(input: object, name: str | None = None) -> tuple[Tensor, Tensor]:
     """
     array = _matrices(input, "slogdet")
     sign, log = np.linalg.slogdet(array)
-    return tensor_of(np.asarray(sign, array.dtype)), tensor_of(np.asarray(log, array.dtype))
+    return Determinant(tensor_of(np.asarray(sign, array.dtype)), tensor_of(np.asarray(log, array.dtype)))
 
 
 def cholesky(input: object, name: str | None = None) -> Tensor:

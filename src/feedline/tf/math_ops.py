@@ -6,7 +6,7 @@ import builtins
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -1121,21 +1121,31 @@ def accumulate_n(inputs: Any, shape: object = None, tensor_dtype: object = None,
     return add_n(inputs)
 
 
+class LargestValues(NamedTuple):
+    """The result of `top_k`."""
+
+    values: Tensor
+    indices: Tensor
+
+
 def top_k(
     input: object, k: object = 1, sorted: bool = True, index_type: Any = types.int32, name: str | None = None
-) -> Any:
+) -> LargestValues:
     """The largest values of each row and their indices.
 
     >>> import feedline.tf as tf
     >>> [t.numpy().tolist() for t in tf.math.top_k([1, 3, 2], 2)]
     [[3, 2], [1, 2]]
+    >>> tf.math.top_k([1, 3, 2], 2).indices.numpy()
+    array([1, 2], dtype=int32)
     """
     array, count = array_of(input, REALS, "TopKV2"), integer(k, "k")
     if not array.ndim or not 0 <= count <= array.shape[-1]:
         raise InvalidArgumentError(f"input must have at least k columns: {array.shape} and k={count}")
     order = array.shape[-1] - 1 - np.flip(np.argsort(np.flip(array, -1), -1, kind="stable"), -1)
     order = order[..., :count]
-    return tensor_of(np.take_along_axis(array, order, -1)), tensor_of(order.astype(as_dtype(index_type).dtype))
+    values = np.take_along_axis(array, order, -1)
+    return LargestValues(tensor_of(values), tensor_of(order.astype(as_dtype(index_type).dtype)))
 
 
 def in_top_k(targets: object, predictions: object, k: object, name: str | None = None) -> Tensor:

@@ -22,16 +22,23 @@ def _square(value: Any, what: str) -> Dims:
     return (*dims[:-2], side, side)
 
 
-def _of_square(what: str, drop: int = 0, count: int = 1) -> Rule:
-    """Results for square matrices, with `drop` dimensions less."""
+def _of_square(what: str, drop: int = 0) -> Rule:
+    """A result for square matrices, with `drop` dimensions less."""
 
     def rule(function: Callable[..., Any], bound: Arguments) -> Any:
         given = bound["input"]
         dims = _square(given, what)
         spec = TensorSpec(TensorShape(None if dims is None else dims[: len(dims) - drop]), dtype_of(given))
-        return Inferred(spec) if count == 1 else tuple(Inferred(spec) for _ in range(count))
+        return Inferred(spec)
 
     return rule
+
+
+def _slogdet(function: Callable[..., Any], bound: Arguments) -> Any:
+    from feedline.tf.linalg_ops import Determinant
+
+    made = _of_square("slogdet", 2)(function, bound)
+    return Determinant._make([made, made])
 
 
 def _solve(function: Callable[..., Any], bound: Arguments) -> Any:
@@ -75,7 +82,7 @@ RULES.update(
         "linalg_ops.inv": _of_square("inv"),
         "linalg_ops.cholesky": _of_square("cholesky"),
         "linalg_ops.det": _of_square("det", 2),
-        "linalg_ops.slogdet": _of_square("slogdet", 2, 2),
+        "linalg_ops.slogdet": _slogdet,
         "linalg_ops.solve": _solve,
         "projective_ops.ImageProjectiveTransformV2": _projected,
         "projective_ops.ImageProjectiveTransformV3": _projected,

@@ -404,6 +404,14 @@ def _range(function: Callable[..., Any], bound: Arguments) -> Any:
     return Inferred(TensorSpec([None], made.spec.dtype))
 
 
+def _audio(function: Callable[..., Any], bound: Arguments) -> Any:
+    """The samples and the rate of a WAV file."""
+    from feedline.tf.io_ops import DecodedWav
+
+    shape = [None if bound[n] < 0 else bound[n] for n in ("desired_samples", "desired_channels")]
+    return DecodedWav._make([Inferred(TensorSpec(shape, np.float32)), Inferred(TensorSpec((), np.int32))])
+
+
 def _open(*which: int) -> Rule:
     """The number of rows of the results (or of those that are named) depends on values."""
 
@@ -759,18 +767,7 @@ _OWN: dict[str, Rule] = {
     "io_ops.parse_single_sequence_example": _parse(_io.parse_single_sequence_example),
     "io_ops.write_file": _nothing,
     "io_ops.resize": _tested(_resize, images=np.zeros((1, 1, 3), np.uint8), size=[1, 1]),
-    "io_ops.decode_wav": lambda f, b: (
-        Inferred(
-            TensorSpec(
-                [
-                    None if b["desired_samples"] < 0 else b["desired_samples"],
-                    None if b["desired_channels"] < 0 else b["desired_channels"],
-                ],
-                np.float32,
-            )
-        ),
-        Inferred(TensorSpec((), np.int32)),
-    ),
+    "io_ops.decode_wav": _audio,
     "control_flow.py_function": _py_function,
     "control_flow.numpy_function": _py_function,
     "control_flow.print_": _nothing,
