@@ -339,7 +339,18 @@ def test_state_is_read_for_each_element() -> None:
     def counted(x: Any) -> Any:
         return x + count.assign_add(1)
 
-    assert [int(x) for x in tf.data.Dataset.range(3).map(counted)] == [1, 3, 5]
+    dataset = tf.data.Dataset.range(3).map(counted)
+    assert dataset.element_spec == tf.TensorSpec([], tf.int64)
+    assert [int(x) for x in dataset] == [1, 3, 5]
+    scale = tf.Variable([1.0, 2.0])
+
+    def scaled(x: Any) -> Any:
+        scale.assign(scale * 2.0)
+        return tf.stack([scale, scale + tf.cast(x, tf.float32)])
+
+    dataset = tf.data.Dataset.range(2).map(scaled)
+    assert dataset.element_spec == tf.TensorSpec([2, 2], tf.float32)
+    assert [x.numpy().tolist() for x in dataset] == [[[2, 4], [2, 4]], [[4, 8], [5, 9]]]
     table = tf.lookup.experimental.MutableHashTable(tf.int64, tf.int64, -1)
     ds = tf.data.Dataset.range(3).map(table.lookup)
     table.insert(tf.constant([1], tf.int64), tf.constant([7], tf.int64))

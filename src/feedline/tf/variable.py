@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import threading
 from typing import Any
 
@@ -10,9 +11,10 @@ import numpy as np
 
 from feedline.errors import InvalidArgumentError
 from feedline.structure.spec import TensorShape
-from feedline.structure.types import as_dtype
+from feedline.structure.types import DType, as_dtype
 from feedline.tf.tensor import Tensor, TensorBase, add, as_tensor, subtract, tensor_of
 from feedline.tf.tracing import graph
+from feedline.tf.tracing.symbolic import recorded_method
 
 
 class Variable(TensorBase):
@@ -27,6 +29,7 @@ class Variable(TensorBase):
     """
 
     __slots__ = ("_held", "_lock", "_name", "_shape", "trainable")
+    is_variable = True
 
     @property
     def _array(self) -> Any:
@@ -37,6 +40,16 @@ class Variable(TensorBase):
     @_array.setter
     def _array(self, value: Any) -> None:
         self._held = value
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype, which does not change."""
+        return as_dtype(self._held.dtype)
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape that every value has."""
+        return self._shape
 
     def __init__(
         self,
@@ -67,6 +80,7 @@ class Variable(TensorBase):
         """The name, with the number of the output that TensorFlow adds."""
         return f"{self._name}:0"
 
+    @recorded_method("Variable.value")
     def value(self) -> Tensor:
         """The value as a tensor, which later assignments do not change."""
         return tensor_of(self._array)
@@ -78,11 +92,13 @@ class Variable(TensorBase):
         array = self._array
         return array.copy() if array.ndim else array[()]
 
+    @recorded_method("Variable.assign")
     def assign(self, value: object, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """Replaces the value."""
         with self._lock:
             return self._replaced(as_tensor(value, self._array.dtype)._array.copy())
 
+    @recorded_method("Variable.assign_add")
     def assign_add(
         self, delta: object, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
@@ -90,6 +106,7 @@ class Variable(TensorBase):
         with self._lock:
             return self._replaced(add(tensor_of(self._array), as_tensor(delta, self._array.dtype))._array)
 
+    @recorded_method("Variable.assign_sub")
     def assign_sub(
         self, delta: object, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
@@ -131,6 +148,26 @@ class Variable(TensorBase):
     def __repr__(self) -> str:
         text = self._text() if not self._array.ndim else repr(self._array)
         return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, numpy={text}>"
+
+
+def _on_value(name: str) -> Any:
+    """An operator of variables: in a traced function it takes the value that the variable has there."""
+    plain = getattr(TensorBase, name)
+
+    @functools.wraps(plain)
+    def operator(self: Variable, *operands: Any) -> Any:
+        if graph.count.open and graph.current() is not None:
+            return getattr(self.value(), name)(*operands)
+        return plain(self, *operands)
+
+    return operator
+
+
+for _name in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"]:
+    setattr(Variable, f"__{_name}__", _on_value(f"__{_name}__"))
+    setattr(Variable, f"__r{_name}__", _on_value(f"__r{_name}__"))
+for _name in ["lt", "le", "gt", "ge", "eq", "ne", "neg", "abs", "getitem"]:
+    setattr(Variable, f"__{_name}__", _on_value(f"__{_name}__"))
 
 
 def _text(data: bytes) -> str:

@@ -660,6 +660,11 @@ def _static_assert(function: Callable[..., Any], bound: Arguments) -> Any:
     return ()
 
 
+def _variable(function: Callable[..., Any], bound: Arguments) -> Any:
+    variable = bound["self"]
+    return Inferred(TensorSpec(variable.shape, variable.dtype))
+
+
 def _lookup(function: Callable[..., Any], bound: Arguments) -> Any:
     table, keys = bound["self"], bound["keys"]
     if dtype_of(keys) != table.key_dtype:
@@ -737,6 +742,7 @@ _OWN: dict[str, Rule] = {
     "TensorTable.lookup": _lookup,
     "MutableHashTable.lookup": _lookup,
     "MutableHashTable.insert": _nothing,
+    **{f"Variable.{n}": _variable for n in ("value", "assign", "assign_add", "assign_sub")},
     "MutableHashTable.remove": _nothing,
     "array_ops.shape": _shape,
     "array_ops.rank": _rank,

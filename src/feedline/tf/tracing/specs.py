@@ -92,6 +92,7 @@ STATEFUL = {
 """Functions with side effects or another result for each call: they are called in order, for each element."""
 STATEFUL |= {f"v1_ops.{n}" for n in ("Print", "multinomial", "random_poisson", "sample_distorted_bounding_box")}
 STATEFUL |= {f"Generator.{n}" for n in ("uniform", "uniform_full_int", "normal", "truncated_normal", "make_seeds")}
+STATEFUL |= {f"Variable.{n}" for n in ("value", "assign", "assign_add", "assign_sub")}
 STATEFUL |= {f"MutableHashTable.{n}" for n in ("lookup", "insert", "remove", "size", "export")}
 
 _MOVES = {"Tensor.__getitem__", "array_ops.stack", "array_ops.concat", "array_ops.cast", "array_ops.identity"}

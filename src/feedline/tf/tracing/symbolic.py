@@ -288,6 +288,8 @@ def called(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwarg
         return function(*args, **kwargs)
     from feedline.tf.tracing import control, matrix_rules, ragged_rules, rules, specs  # noqa: F401
 
+    if not name.startswith("Variable."):
+        args, kwargs = tuple(_read(a) for a in args), {k: _read(v) for k, v in kwargs.items()}
     stateful = name in specs.STATEFUL
     if not stateful and next(symbols_in((args, kwargs)), None) is None:
         return function(*args, **kwargs)
@@ -296,6 +298,13 @@ def called(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwarg
     if special is not None:
         return special(trace, function, args, kwargs)
     return trace.record(name, function, args, kwargs, specs.inferred(name, function, args, kwargs), effect)
+
+
+def _read(value: Any) -> Any:
+    """An operand; of a variable the value that it has when this call is reached."""
+    if type(value) in (list, tuple):
+        return type(value)(_read(v) for v in value)
+    return value.value() if getattr(type(value), "is_variable", False) else value
 
 
 def recorded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
