@@ -197,3 +197,12 @@ def test_sparse_slices_of_tensorflow_1_are_tensors() -> None:
     indices, values, shape = list(rows)[1]
     assert [x.numpy().tolist() for x in (indices, values, shape)] == [[[1]], [2], [2]]
     assert [int(n) for n in rows.map(lambda indices, values, shape: tf.size(values))] == [1, 1]
+
+
+def test_a_strategy_reduces_the_values_of_its_replica() -> None:
+    strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
+    value = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    assert strategy.reduce("SUM", value, axis=None) is value
+    assert strategy.reduce("SUM", value, axis=0).numpy().tolist() == [4, 6]
+    assert strategy.reduce("MEAN", value, axis=1).numpy().tolist() == [1.5, 3.5]
+    assert strategy.experimental_local_results(value) == (value,)

@@ -106,6 +106,18 @@ class Strategy:
         """The result of the function."""
         return fn(*args, **(kwargs or {}))
 
+    def reduce(self, reduce_op: object, value: Any, axis: int | None = None) -> Any:
+        """The value of the one replica; with an axis its sum or mean along it."""
+        if axis is None:
+            return value
+        from feedline.tf.math_ops import reduce_mean, reduce_sum
+
+        return (reduce_mean if "MEAN" in str(reduce_op).upper() else reduce_sum)(value, axis)
+
+    def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
+        """The values of all replicas: the one there is."""
+        return (value,)
+
 
 class OneDevice(Strategy):
     """A strategy made with arguments, which have no meaning here.
