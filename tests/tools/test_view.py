@@ -295,6 +295,31 @@ def test_a_filter_that_passes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     jobs.close()
 
 
+def test_elements_that_are_no_longer_looked_at_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "PATIENCE_S", 0.0)
+    numbers: list[int] = []
+    first, release = threading.Event(), threading.Event()
+
+    def slow(x: np.int64) -> np.int64:
+        numbers.append(int(x))
+        first.set()
+        release.wait(10)
+        return x
+
+    jobs = Jobs()
+    view = PipelineView(fl.Dataset.range(100).map(slow), "slow", jobs)
+    view.element(0)
+    assert first.wait(10)
+    for number in range(1, 8):
+        view.element(number)
+    release.set()
+    for number in range(4, 8):
+        job = view.element(number).job
+        assert job is not None and job.wait(10)
+    jobs.close()
+    assert set(numbers) == {0, 4, 5, 6, 7}
+
+
 # Security.
 
 
@@ -369,6 +394,16 @@ def test_bad_numbers(query: str, pets_viewer: Viewer) -> None:
     got = pets_viewer.raw(f"/{pets_viewer.token}/api/rows?{query}")
     assert got.status == 400
     assert got.json["error"]
+
+
+@pytest.mark.parametrize("length", ["", "-1", "1e3", "\u00b2", "9" * 5000])
+def test_connections_end_after_bodies_that_are_not_read(length: str, pets_viewer: Viewer) -> None:
+    for path in ("/api/view", ""):
+        got = pets_viewer.raw(f"/{pets_viewer.token}{path}", "POST", Content_Length=length)
+        assert got.status == (404 if path else 308)
+        assert got.headers["connection"] == "close"
+    kept = pets_viewer.raw(f"/{pets_viewer.token}/api/view", "POST", b"[]")
+    assert kept.status == 400 and "connection" not in kept.headers
 
 
 def test_connections_that_say_nothing_do_no_harm(pets_viewer: Viewer) -> None:

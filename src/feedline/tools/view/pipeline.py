@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -241,16 +241,19 @@ class PipelineView:
         with self._lock:
             found = self._held.get(number)
             if found is None or again:
+                dropped = [] if found is None else [found]
                 found = self._held[number] = TracedElement(self._plan, number)
                 found.job = self._jobs.start("running the pipeline", self._work(found))
-                while len(self._held) > KEPT_ELEMENTS:
-                    self._held.popitem(last=False)
+                dropped += [self._held.popitem(last=False)[1] for _ in range(len(self._held) - KEPT_ELEMENTS)]
+                for one in dropped:  # else the latest element would wait for all that nobody looks at any more
+                    assert one.job is not None
+                    one.job.cancel()
             self._held.move_to_end(number)
         assert found.job is not None
         found.job.wait(PATIENCE_S)
         return found
 
-    def _work(self, element: TracedElement) -> Any:
+    def _work(self, element: TracedElement) -> Callable[[Job], None]:
         def work(job: Job) -> None:
             with self._running:  # users' functions are not called by two threads at a time
                 job.check()

@@ -8,9 +8,11 @@ import http.server
 import ipaddress
 import json
 import os
+import re
 import secrets
 import socket
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
@@ -144,9 +146,10 @@ class ViewRequest(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Starts or cancels work."""
-        self._guarded(self._post)
+        closes, self.close_connection = self.close_connection, True  # a body left unread would be taken for a request
+        self._guarded(lambda path: self._post(path, closes))
 
-    def _guarded(self, answer: Any) -> None:
+    def _guarded(self, answer: Callable[[str], None]) -> None:
         try:
             path = self._inner_path()
             if path is not None:
@@ -196,13 +199,14 @@ class ViewRequest(http.server.BaseHTTPRequestHandler):
         else:
             raise NotFoundError("there is no such page")
 
-    def _post(self, path: str) -> None:
+    def _post(self, path: str, closes: bool) -> None:
         change = self.server.session.changes.get(path.removeprefix("api/")) if path.startswith("api/") else None
         length = self.headers.get("Content-Length", "")
-        if change is None or not length.isdigit() or int(length) > MOST_BODY:
-            self.close_connection = True  # the body is not read
+        if change is None or not re.fullmatch("[0-9]{1,9}", length) or int(length) > MOST_BODY:
             raise NotFoundError("there is no such page, or the request is too long")
-        given = json.loads(self.rfile.read(int(length)) or b"{}")
+        body = self.rfile.read(int(length))
+        self.close_connection = closes
+        given = json.loads(body or b"{}")
         if not isinstance(given, dict) or not all(isinstance(v, str) for v in given.values()):
             raise InvalidArgumentError("a request must be a JSON object of strings")
         self._send_json(change(given))
@@ -244,8 +248,7 @@ class ViewRequest(http.server.BaseHTTPRequestHandler):
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(content[start:stop])
+        self.wfile.write(content[start:stop])
 
     def log_message(self, *_: Any) -> None:
         """Prints nothing."""
