@@ -76,9 +76,9 @@ class ViewedFile:
             if known is not None:
                 self.places = known
             elif (error := find_marks(source, marks, stopped)) is not None:
-                self.error = _said(error)
+                self.error = error_text(error)
         except Exception as e:  # whatever is wrong with one file, the others are shown
-            self.error = _said(e)
+            self.error = error_text(e)
         finally:
             self.counted.set()
 
@@ -125,7 +125,7 @@ class ViewedFile:
             except Exception as e:
                 self._close()
                 for number in wanted:
-                    found.setdefault(number, ViewedRow(number, {}, _said(e)))
+                    found.setdefault(number, ViewedRow(number, {}, error_text(e)))
         return found
 
     def _add_rows(self, places: RecordPlaces, numbers: list[int], found: dict[int, ViewedRow]) -> None:
@@ -194,7 +194,8 @@ class ViewedFile:
                 reader.close()
 
 
-def _said(error: Exception) -> str:
+def error_text(error: Exception) -> str:
+    """What is wrong with a file or a record, on one line; errors that are not feedline's are shown with their class."""
     text = display_error(error)
     return text if isinstance(error, OpError) and text else f"{type(error).__name__}: {text}"
 

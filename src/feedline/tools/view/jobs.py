@@ -9,8 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 RUNNING, DONE, FAILED, CANCELLED = "running", "done", "failed", "cancelled"
-
-
 WAIT_S = 0.05
 
 

@@ -5,16 +5,17 @@ the background.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from feedline.tools.schema import python_code
 from feedline.tools.shared.features import FeatureRows
-from feedline.tools.shared.formats import ARRAY_RECORD, TFRECORD
+from feedline.tools.shared.formats import ARRAY_RECORD, TFRECORD, DataFile
 from feedline.tools.shared.meter import Meter
 from feedline.tools.shared.records import batches
 from feedline.tools.shared.summary import Summary, summarised
 from feedline.tools.stats import FeatureStatistics
-from feedline.tools.view.files import ViewedFiles
+from feedline.tools.view.files import ViewedFiles, error_text
 from feedline.tools.view.jobs import Job, JobCancelled
 
 WAIT_S = 0.05
@@ -52,23 +53,30 @@ class Overview:
 
     def find_features(self, job: Job) -> None:
         """Finds the features of all files."""
-        for file in self._files.files:
-            while not file.counted.wait(WAIT_S):
-                job.check()
-            job.total = self._files.total
-            if file.source is not None:
-                try:
-                    found = summarised(file.source, QuietMeter(job))
-                    with self._lock:
-                        self._summary.join(found)
-                except JobCancelled:
-                    raise
-                except Exception as e:
-                    file.error = file.error or str(e)
-            job.done += file.count
+
+        def read(source: DataFile, before: int) -> None:
+            found = summarised(source, QuietMeter(job))
+            with self._lock:
+                self._summary.join(found)
+
+        self._read_files(job, read)
 
     def find_statistics(self, job: Job) -> None:
         """Finds the distribution of every feature."""
+
+        def read(source: DataFile, before: int) -> None:
+            for batch in batches(source):
+                job.check()
+                if batch.rows is not None:
+                    self._add(batch.rows)
+                    job.done = before + batch.number + batch.rows.n
+
+        self._read_files(job, read)
+
+    def _read_files(self, job: Job, read: Callable[[DataFile, int], None]) -> None:
+        """Calls `read` for each file as soon as its records are known, with the number of records before it. A file
+        that cannot be read keeps the error; the others are read.
+        """
         before = 0
         for file in self._files.files:
             while not file.counted.wait(WAIT_S):
@@ -76,15 +84,11 @@ class Overview:
             job.total = self._files.total
             if file.source is not None:
                 try:
-                    for batch in batches(file.source):
-                        job.check()
-                        if batch.rows is not None:
-                            self._add(batch.rows)
-                            job.done = before + batch.number + batch.rows.n
+                    read(file.source, before)
                 except JobCancelled:
                     raise
                 except Exception as e:
-                    file.error = file.error or str(e)
+                    file.error = file.error or error_text(e)
             before += file.count
             job.done = before
 
