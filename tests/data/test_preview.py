@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import time
 from pathlib import Path
@@ -69,6 +70,16 @@ def test_images_are_files_that_others_can_read(shape: tuple[int, ...]) -> None:
 def test_what_is_shown_as_an_image(leaf: Any, images: int) -> None:
     html = fl.Dataset.from_tensors(leaf)._repr_html_()
     assert html.count("<img ") == images
+
+
+@pytest.mark.parametrize("odd", [np.inf, -np.inf, np.nan])
+def test_pixels_that_are_not_finite_do_not_change_the_others(odd: float) -> None:
+    image = np.linspace(-1, 1, 300, dtype=np.float32).reshape(10, 10, 3)
+    image[3, 4, 0] = odd
+    html = fl.Dataset.from_tensors(image)._repr_html_()
+    drawn = fl.io.decode_png(base64.b64decode(html.partition("base64,")[2].partition('"')[0]))
+    assert drawn[0, 0, 0] == 0 and drawn[9, 9, 2] == 255
+    assert (np.diff(np.delete(drawn.ravel().astype(int), 102)) >= 0).all()
 
 
 def test_files_of_images_and_markup_in_values(tmp_path: Path) -> None:

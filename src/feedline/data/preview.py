@@ -189,14 +189,18 @@ def images_in(leaf: Array) -> list[Array]:
         step = max(1, -(-max(image.shape[:2]) // THUMBNAIL))
         small = image[::step, ::step]
         if small.dtype != np.uint8:
-            top = float(np.nanmax(small)) if np.isfinite(small).any() else 1.0
-            low = float(np.nanmin(small)) if np.isfinite(small).any() else 0.0
-            scaled = small * 255 if low >= 0 and top <= 1 else small if low >= 0 and top <= 255 else None
-            if scaled is None:
-                scaled = (small - low) * (255 / max(top - low, 1e-9))
-            small = np.nan_to_num(scaled).clip(0, 255).astype(np.uint8)
+            small = _as_bytes(small)
         made.append(small if small.ndim == 3 else small[..., None])
     return made
+
+
+def _as_bytes(pixels: Array) -> Array:
+    """Floats as uint8: from 0 to 1, from 0 to 255, or between the least and the greatest finite one."""
+    finite = pixels[np.isfinite(pixels)].astype(np.float64)
+    low, top = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    base, scale = (0.0, 255.0 if top <= 1 else 1.0) if low >= 0 and top <= 255 else (low, 255 / max(top - low, 1e-9))
+    with np.errstate(all="ignore"):  # infinities, and numbers near the largest
+        return np.nan_to_num((pixels - base) * scale).clip(0, 255).astype(np.uint8)
 
 
 def png(image: Array) -> bytes:
