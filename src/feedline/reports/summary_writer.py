@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import struct
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from feedline.errors import FailedPreconditionError, InvalidTypeError
+from feedline.errors import FailedPreconditionError, InvalidArgumentError, InvalidTypeError
 from feedline.io.tfrecord.writer import TFRecordWriter
 from feedline.plan.arguments import integer
 from feedline.train.files import on_disk
@@ -48,7 +49,11 @@ class SummaryWriter:
         """
         if not isinstance(tag, str):
             raise InvalidTypeError(f"SummaryWriter: tag must be a string, got {tag!r}")
-        self.add_value(field(1, tag.encode()) + b"\x15" + _float32(scalar_value), global_step)
+        try:
+            name = tag.encode()
+        except UnicodeEncodeError:
+            raise InvalidArgumentError(f"SummaryWriter: tag must be valid Unicode, got {tag!r}") from None
+        self.add_value(field(1, name) + b"\x15" + _float32(scalar_value), global_step)
 
     def add_value(self, value: bytes, global_step: int | None = None) -> None:
         """Writes a serialized `Summary.Value` message.
@@ -88,6 +93,8 @@ def _float32(value: Any) -> bytes:
     """A number, or an array or tensor of one, as a float32; numbers beyond it are infinite."""
     try:
         number = float(value if isinstance(value, (int, float)) else value.item())
+    except OverflowError:
+        number = math.inf if value > 0 else -math.inf
     except (AttributeError, TypeError, ValueError, RuntimeError):
         raise InvalidTypeError(f"SummaryWriter: scalar_value must be a number, got {value!r}") from None
     with np.errstate(over="ignore"):
