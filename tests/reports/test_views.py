@@ -228,16 +228,18 @@ def test_scalars_and_their_writers(tmp_path: Path) -> None:
 
 def test_scalars_are_numbers_of_any_kind(tmp_path: Path) -> None:
     with fl.SummaryWriter(tmp_path) as writer:
-        for value in (1e40, np.float64(2), np.array([3]), True):
+        for value in (1e40, np.float64(2), np.array([3]), True, -(10**400)):
             writer.add_scalar("x", value)  # type: ignore[arg-type]
         for wrong in ("x", None, np.zeros(2)):
             with pytest.raises(fl.errors.InvalidTypeError, match="scalar_value must be a number"):
                 writer.add_scalar("x", wrong)  # type: ignore[arg-type]
         with pytest.raises(fl.errors.InvalidTypeError, match="tag must be a string"):
             writer.add_scalar(1, 1.0)  # type: ignore[arg-type]
+        with pytest.raises(fl.errors.InvalidArgumentError, match=r"tag must be valid Unicode, got 'a.udc80'"):
+            writer.add_scalar("a\udc80", 1.0)
     (file,) = tmp_path.iterdir()
     _, *events = list(fl.TFRecordDataset(file))
-    assert [struct.unpack("<f", event[-4:])[0] for event in events] == [float("inf"), 2.0, 3.0, 1.0]
+    assert [struct.unpack("<f", event[-4:])[0] for event in events] == [float("inf"), 2.0, 3.0, 1.0, float("-inf")]
 
 
 # Watching.
@@ -246,6 +248,12 @@ def test_scalars_are_numbers_of_any_kind(tmp_path: Path) -> None:
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+def test_loops_without_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", None)
+    ds = fl.Dataset.range(3)
+    assert list(fl.progress(ds)) == list(ds.monitor()) == [0, 1, 2]
 
 
 def test_a_monitored_loop_shows_its_report() -> None:

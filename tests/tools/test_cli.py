@@ -62,6 +62,13 @@ def test_closed_standard_output(tmp_path: Path) -> None:
     assert status == 1 and complaint.startswith(b"feedline cat: standard output is closed; ")
 
 
+@pytest.mark.parametrize("words", ["nonsense", "head none.csv", "convert none.csv a.csv", "check none.py"])
+def test_closed_standard_error(words: str, tmp_path: Path) -> None:
+    line = ["sh", "-c", 'exec "$@" 2>&-', "sh", *RUN, *words.split()]
+    said = subprocess.run(line, stdout=subprocess.PIPE, timeout=120, cwd=tmp_path)
+    assert (said.returncode != 0, said.stdout) == (True, b"")  # complaints would be taken for data
+
+
 def test_an_empty_file_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["count", ""]) == 2
     assert capsys.readouterr().err == "feedline count: a file name is empty; see feedline count --help\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import sys
 import textwrap
@@ -50,6 +51,11 @@ class LiveText:
         print(text, end="", file=self.stream, flush=True)
 
 
+def standard_error() -> TextIO:
+    """Where progress is shown; nowhere if the program has no standard error, as under `pythonw`."""
+    return sys.stderr if sys.stderr is not None else io.StringIO()
+
+
 def fitted(line: str, width: int) -> list[str]:
     """A line in a narrow terminal: a row of a table is cut off, a sentence is continued on the next line.
 
@@ -89,7 +95,7 @@ class Monitored(Generic[E]):
         return True
 
     def __iter__(self) -> Iterator[E]:
-        show = shown_in(self._stream if self._stream is not None else sys.stderr, self._stream is None)
+        show = shown_in(self._stream if self._stream is not None else standard_error(), self._stream is None)
         done = threading.Event()
         with iter(self._dataset) as it:
 
@@ -170,7 +176,7 @@ class progress(Generic[E]):
         return True
 
     def __iter__(self) -> Iterator[E]:
-        text = LiveText(self._file if self._file is not None else sys.stderr)
+        text = LiveText(self._file if self._file is not None else standard_error())
         total = self._total if self._total is not None else length_hint(self._of, -1)
         began, done, again = perf_counter(), 0, 0.0
         try:

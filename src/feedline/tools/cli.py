@@ -124,6 +124,8 @@ def _complain(command: str, text: str, status: int) -> int:
     from feedline.tools.shared.text import printable
 
     line = printable(" ".join(f"feedline {command}".split()) + f": {' '.join(text.split())}")
+    if sys.stderr is None:  # the caller has closed it; `print` would write to standard output
+        return status
     with suppress(OSError):
         print(line.encode(sys.stderr.encoding or "utf-8", "backslashreplace").decode(errors="replace"), file=sys.stderr)
     return status

@@ -114,6 +114,8 @@ def _finite(value: Any) -> Any:
 def complain(command: str, errors: Sequence[Exception], total: int | None = None) -> None:
     """Prints errors on stderr, each on one line; of many only the first. `total` counts those that are not listed too.
     """
+    if sys.stderr is None:  # the caller has closed it; `print` would write to standard output
+        return
     for error in errors[:MOST_ERRORS]:
         print(printable(f"feedline {command}: {display_error(error)}"), file=sys.stderr)
     more = (len(errors) if total is None else total) - MOST_ERRORS
