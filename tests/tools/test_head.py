@@ -35,6 +35,21 @@ def test_content_tells_format_and_compression(kind: str, pets: dict[str, Path], 
     assert objects(output("head", "--json", odd)) == plain_rows(kind)
 
 
+@pytest.mark.parametrize("inside", ["[%s]", '{"b": [%s]}'])
+def test_deeply_nested_objects_are_errors(inside: str, tmp_path: Path) -> None:
+    path, other = tmp_path / "a.jsonl", tmp_path / "data"
+    deep = "1"
+    for _ in range(400):
+        deep = inside % deep
+    path.write_text(f'{{"a": 1}}\n{{"a": {deep}}}\n{{"a": [[1], [2]]}}\n')
+    for command in (["head"], ["head", "--json"], ["stats"], ["diff", path]):
+        said = run(*command, path)
+        assert said.returncode == 1
+        assert b"a.jsonl, line 2 is not a JSON object: it has more than 100 levels" in said.stderr
+    other.write_text(path.read_text().splitlines()[1].replace("1", "[" * 50_000))
+    assert b"neither its content" in run("head", other).stderr
+
+
 @pytest.mark.parametrize("kind", NAMES)
 def test_standard_input(kind: str, pets: dict[str, Path]) -> None:
     said = output("head", "--json", "-", stdin=pets[kind].read_bytes())

@@ -149,7 +149,7 @@ def _by_content(head: bytes, name: bytes) -> str | None:
         return named
     line, ended, _ = head.lstrip().partition(b"\n")
     if line.startswith(b"{"):
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             return JSONL if isinstance(json.loads(line), dict) else None
     return CSV if ended and _looks_like_csv(head, delimiter_of(name, line)) else None
 

@@ -64,6 +64,9 @@ AT_ONCE = 1 << 14
 MOST_BYTES = 1 << 22
 """The size of a buffer that is filled again and again; it fits the caches of a processor."""
 FEW = 64
+DEEPEST = 100
+"""The most levels of a JSON object: values are converted, compared and shown by recursive functions."""
+_TOO_DEEP = f"it has more than {DEEPEST} levels"
 RECORD = "record"
 """The name of the only column of records that are not Examples."""
 _EXAMPLE_KINDS = {1: BYTES, 2: FLOAT, 3: INT}
@@ -567,7 +570,7 @@ def _json_batches(source: DataFile, piece: Piece, only: Collection[str] | None) 
             continue
         try:
             good.append(json_object(line))
-        except (ValueError, RecursionError) as e:
+        except ValueError as e:
             if good:
                 yield from _objects(source, good, first, share, only)
             where = f"{source.shown}, line {piece.number + i + 1}"
@@ -592,13 +595,26 @@ def _objects(
 
 
 def json_object(line: bytes) -> dict[str, Any]:
-    """The features in a line of JSON; raises `ValueError` if it is not an object."""
-    value = json.loads(line)
+    """The features in a line of JSON; raises `ValueError` if it is not an object, or nested too deeply."""
+    try:
+        value = json.loads(line)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
     if not isinstance(value, dict):
         raise ValueError(f"it is a {type(value).__name__}")
+    if line.count(b"[") + line.count(b"{") > DEEPEST and _is_deeper(value, DEEPEST):
+        raise ValueError(_TOO_DEEP)
     flat: dict[str, Any] = {}
     _flatten(value, "", flat)
     return flat
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Whether lists and objects are nested in more levels than this."""
+    if not isinstance(value, (list, dict)):
+        return False
+    inside = value.values() if isinstance(value, dict) else value
+    return not levels or any(_is_deeper(item, levels - 1) for item in inside)
 
 
 def _flatten(value: dict[str, Any], above: str, out: dict[str, Any]) -> None:
