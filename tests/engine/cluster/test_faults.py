@@ -479,6 +479,8 @@ def test_an_address_nobody_answers(nodes: Any) -> None:
     assert "UnavailableError" in said and "no Ray cluster answers at 127.0.0.1:1, from RayWorkers.address" in said
     told = _run("import feedline as fl; list(fl.Dataset.range(3).map(str, workers='ray'))", RAY_ADDRESS="127.0.0.1:1")
     assert "UnavailableError" in told.stderr and "at 127.0.0.1:1, from RAY_ADDRESS" in told.stderr
+    told = _run("import feedline as fl; list(fl.Dataset.range(3).map(str, workers='ray'))", RAY_ADDRESS="a..b:80")
+    assert "UnavailableError" in told.stderr and "at a..b:80, from RAY_ADDRESS" in told.stderr
     other = fl.RayWorkers(address="127.0.0.1:1")
     with pytest.raises(fl.errors.FailedPreconditionError, match=f"is connected to the cluster at {nodes.address}"):
         list(fl.Dataset.range(9).map(lambda x: np.negative(x), workers=other))

@@ -14,6 +14,7 @@ import socket
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
@@ -271,13 +272,13 @@ def last_cluster_answers() -> bool:
 def must_answer(address: str, what: str) -> None:
     """Raises at once if nothing listens at an address, for which Ray would wait for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not host or not port.isdigit():
+    if not host or not (port.isascii() and port.isdigit()):
         if address in ("auto", "local"):
             return
         raise UnavailableError(f"{what} must be host:port, 'auto' or 'local', got {address!r}")
     try:
         socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS).close()
-    except OSError as e:
+    except (OSError, UnicodeError) as e:  # no such name, or one that cannot be a name
         raise UnavailableError(
             f"no Ray cluster answers at {address}, from {what}: {e}; start one with `ray start --head`, or leave out "
             "the address, so that one is started on this machine"
@@ -285,7 +286,7 @@ def must_answer(address: str, what: str) -> None:
 
 
 @contextlib.contextmanager
-def _signal_kept() -> Any:
+def _signal_kept() -> Iterator[None]:
     """Keeps the program's handler of SIGTERM, which Ray replaces by its own."""
     main = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGTERM) if main else None
