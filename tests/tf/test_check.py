@@ -155,7 +155,8 @@ def test_a_notebook() -> None:
     checked = check_notebook(json.dumps({"cells": cells}))
     assert [(f.name, [str(p) for p in f.places]) for f in checked.findings] == [("tf.zeros", ["4:2"])]
     assert len(checked.problems) == 1 and checked.problems[0].startswith("line 3:1 is not Python: ")
-    for odd in ("", "[]", '{"cells": 3}', '{"cells": [{}]}', '{"cells": [{"cell_type": "code", "source": 3}]}'):
+    wrong = '{"cells": [{"cell_type": "code", "source": 3}]}'
+    for odd in ("", "[]", "[" * 100_000, '{"cells": 3}', '{"cells": [{}]}', wrong):
         assert check_notebook(odd).problems[0].startswith("not a notebook")
 
 
@@ -176,6 +177,16 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     command = [sys.executable, "-m", "feedline.tf", "check", str(good)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1 and "16 names: 6 run, 2 differ, 3 missing, 5 of the model" in done.stdout
+
+
+def test_names_of_files_do_not_reach_the_terminal_as_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = tmp_path / "\x1b[2Jé.py"
+    odd.write_text("import tensorflow as tf")
+    assert run([str(odd), f"{odd}x"]) == 2
+    said = capsys.readouterr()
+    assert "\\x1b[2Jé.py: 0 names" in said.out and "\x1b" not in said.out + said.err
 
 
 def test_many_places_are_cut_short() -> None:

@@ -147,7 +147,7 @@ def check_notebook(text: str, path: str = "<notebook>") -> Checked:
     try:
         cells = [c for c in json.loads(text)["cells"] if c["cell_type"] == "code"]
         sources = [c["source"] if isinstance(c["source"], str) else "".join(c["source"]) for c in cells]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         return Checked(path, (), (), (f"not a notebook: {type(error).__name__}: {error}",))
     return _checked(path, [(n, _without_magics(source)) for n, source in enumerate(sources, 1)])
 
@@ -532,7 +532,7 @@ def report(checked: Checked) -> str:
         2  tf.constant, tf.io.read_file
     """
     n = len(checked.findings)
-    lines = [f"{checked.path}: {n} {'name' if n == 1 else 'names'} of TensorFlow"]
+    lines = [f"{_printable(checked.path)}: {n} {'name' if n == 1 else 'names'} of TensorFlow"]
     lines += [f"  {problem}" for problem in checked.problems]
     if checked.imports:
         lines.append("  write")
@@ -544,6 +544,11 @@ def report(checked: Checked) -> str:
             lines.append(f"  {title}")
             lines += _listed(of_kind) if kind != "runs" else _in_short(of_kind)
     return "\n".join(lines)
+
+
+def _printable(text: str) -> str:
+    """A file name with escapes for characters that a terminal would obey."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _listed(findings: list[Finding]) -> list[str]:
@@ -607,7 +612,8 @@ def run(paths: Sequence[str], as_json: bool = False) -> int:
         try:
             files.append(check_file(path))
         except Exception as error:
-            print(f"{path}: {error}", file=sys.stderr)
+            if sys.stderr is not None:  # else `print` would write to standard output
+                print(_printable(f"{path}: {error}"), file=sys.stderr)
             status = 2
     if as_json:
         kinds: dict[str, int] = {kind: _total(files, kind) for kind in KINDS}
