@@ -192,7 +192,11 @@ def test_writing_replaces_the_file_or_leaves_it(tmp_path: Path) -> None:
     assert path.read_text() == before and [p.name for p in tmp_path.iterdir()] == ["choices.json"]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 9, "stages": {}}', '{"version": 1, "stages": 3}'])
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", '{"version": 9, "stages": {}}', '{"version": 1, "stages": 3}',
+     *(f'{{"version": 1, "stages": {{"2 map": {odd}}}}}' for odd in ("5", '{"calls": "5"}', '{"calls": -1}'))],
+)  # fmt: skip
 def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "choices.json"
     path.write_text(text)

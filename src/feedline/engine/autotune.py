@@ -193,8 +193,8 @@ class Tuner:
         self._moved = False
         self._per_call = 0.0  # seconds by which a task may be longer for each process; 0 for threads
         self._remeasured = 0
-        chosen = (settings.chosen or {}).get(key)
-        self.fixed = int(chosen["calls"]) if chosen and calls == AUTOTUNE else None
+        chosen = (settings.chosen or {}).get(key, {})
+        self.fixed: int | None = chosen.get("calls") if calls == AUTOTUNE else None
         self.frozen = self.fixed is not None
         if forced.mode is not None:
             self.fixed = self.requested = 3 if calls in (AUTOTUNE, 1) else calls

@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, NamedTuple
@@ -63,7 +63,7 @@ class Settings(NamedTuple):
     slack: bool = False
     name: str = ""
     kernel_threads: int | None = None
-    chosen: dict[str, Any] | None = None
+    chosen: Mapping[str, Mapping[str, int | None]] | None = None
     """Tuned values of an earlier run, by the key of their step: they are used as they are, not tuned again."""
     full_tracebacks: bool = False
 

@@ -89,8 +89,10 @@ class PrefetchStage(Input):
     def _initial_sizing(self) -> BlockSizing:
         ahead = self.node.ahead
         assert ahead is not None
-        chosen = (self.context.settings.chosen or {}).get(self.key) if ahead == AUTOTUNE else None
-        depth = int(chosen["buffer"]) if chosen else 2 if ahead == AUTOTUNE else ahead
+        depth = ahead
+        if ahead == AUTOTUNE:
+            chosen = (self.context.settings.chosen or {}).get(self.key, {}).get("buffer")
+            depth = 2 if chosen is None else chosen
         return BlockSizing(ahead, depth, self.run.may_read_ahead(self.inputs), self.context.budget.piece)
 
     def set_batch_hint(self, rows: int) -> None:

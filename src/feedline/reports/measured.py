@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from feedline.errors import InvalidArgumentError, NotFoundError
 from feedline.train.files import on_disk, write
@@ -347,13 +347,20 @@ class Report:
         return text(self)
 
 
-def read_choices(path: str) -> dict[str, Mapping[str, Any]]:
-    """Reads the values that `Report.freeze` wrote."""
+def read_choices(path: str) -> dict[str, Mapping[str, int | None]]:
+    """Reads the values that `Report.freeze` wrote: for each step the numbers of its "calls" and of its "buffer"."""
     try:
         with open(path) as file:
             saved = json.load(file)
         if saved["version"] != VERSION or not isinstance(saved["stages"], dict):
             raise KeyError("version")
+        for key, chosen in saved["stages"].items():
+            if not isinstance(chosen, dict):
+                raise TypeError(f"{key!r} is {chosen!r}, and must be an object")
+            for name in ("calls", "buffer"):
+                n = chosen.get(name)
+                if n is not None and (type(n) is not int or n < 0):
+                    raise ValueError(f"{name!r} of {key!r} is {n!r}, and must be null, or an integer from 0 on")
     except FileNotFoundError as e:
         raise NotFoundError(f"options.autotune.frozen: {e}") from None
     except (ValueError, TypeError, KeyError) as e:
