@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from collections import OrderedDict, defaultdict
 from typing import Any
 
 import cloudpickle
@@ -490,6 +491,17 @@ def test_sizes_that_are_known_of_one_tensor_hold_for_the_others(
 def test_sizes_that_cannot_fit_are_refused_at_once() -> None:
     with pytest.raises(InvalidArgumentError, match="Dimensions of inputs should match"):
         spec_for(lambda a: tf.concat([a, tf.zeros([7, 9, 3])], 1), tf.TensorSpec([2, 4, 4], tf.float32))
+
+
+@pytest.mark.parametrize("kind", [dict, OrderedDict, lambda items: defaultdict(int, items)])
+def test_arguments_in_dicts_of_any_class(kind: Any) -> None:
+    calls = []
+
+    def function(x: Any) -> Any:
+        calls.append(x)
+        return tf.map_fn(lambda row: row["a"] - row["b"], kind({"b": x, "a": 2 * x}), fn_output_signature=tf.int64)
+
+    assert [x.numpy().tolist() for x in some().map(function)] == SOME.tolist() and len(calls) == 1
 
 
 @pytest.mark.parametrize("name", ["per_image_standardization", "adjust_contrast", "resize_with_pad"])

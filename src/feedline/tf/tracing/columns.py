@@ -32,7 +32,7 @@ from feedline.tf.border import tensor_leaf, to_values, value_leaf
 from feedline.tf.ragged_ops import RaggedTensor
 from feedline.tf.tensor import Composite, TensorBase, as_tensor, ints, quietly, tensor_of
 from feedline.tf.tracing import specs
-from feedline.tf.tracing.graph import Call, CallGraph, InnerGraph, Slot, filled, stored
+from feedline.tf.tracing.graph import Call, CallGraph, InnerGraph, Slot, filled, replaced, stored
 
 Form = Callable[["ColumnCall"], Any]
 
@@ -113,28 +113,12 @@ class ColumnCall:
         return _gathered(found)
 
 
-def replaced(value: Any, of: Callable[[Any], Any]) -> Any:
-    """A structure of arguments with other leaves."""
-    kind = type(value)
-    if kind is tuple:
-        return tuple([replaced(v, of) for v in value])
-    if kind is list:
-        return [replaced(v, of) for v in value]
-    if kind is dict:
-        return {k: replaced(v, of) for k, v in value.items()}
-    if kind is slice:
-        return slice(replaced(value.start, of), replaced(value.stop, of), replaced(value.step, of))
-    if is_namedtuple(value):
-        return kind(*[replaced(v, of) for v in value])
-    return of(value)
-
-
 def leaves(value: Any) -> Iterator[Any]:
     """The leaves that `replaced` would replace."""
     if isinstance(value, (tuple, list)):
         for part in value:
             yield from leaves(part)
-    elif type(value) is dict:
+    elif isinstance(value, dict):
         yield from leaves(list(value.values()))
     elif isinstance(value, slice):
         yield from leaves((value.start, value.stop, value.step))

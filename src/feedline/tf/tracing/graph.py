@@ -8,6 +8,7 @@ which ends the trace: the function is called for each element instead.
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 import sys
@@ -151,6 +152,31 @@ class InnerGraph:
         return made if self.packed is None else self.packed(made)
 
 
+def replaced(value: Any, of: Callable[[Any], Any]) -> Any:
+    """A structure of arguments with other leaves."""
+    kind = type(value)
+    if kind is tuple:
+        return tuple([replaced(v, of) for v in value])
+    if kind is list:
+        return [replaced(v, of) for v in value]
+    if isinstance(value, dict):
+        return _of_kind(value, {k: replaced(v, of) for k, v in value.items()})
+    if kind is slice:
+        return slice(replaced(value.start, of), replaced(value.stop, of), replaced(value.step, of))
+    if is_namedtuple(value):
+        return kind(*[replaced(v, of) for v in value])
+    return of(value)
+
+
+def _of_kind(like: dict[Any, Any], items: dict[Any, Any]) -> dict[Any, Any]:
+    """The items of a dict as one of another class, such as OrderedDict."""
+    if type(like) is dict:
+        return items
+    made = copy.copy(like)
+    made.update(items)
+    return made
+
+
 def filled(value: Any, env: Sequence[Any]) -> Any:
     """A structure with the values of its slots."""
     kind = type(value)
@@ -160,8 +186,8 @@ def filled(value: Any, env: Sequence[Any]) -> Any:
         return tuple([filled(v, env) for v in value])
     if kind is list:
         return [filled(v, env) for v in value]
-    if kind is dict:
-        return {k: filled(v, env) for k, v in value.items()}
+    if isinstance(value, dict):
+        return _of_kind(value, {k: filled(v, env) for k, v in value.items()})
     if kind is slice:
         return slice(filled(value.start, env), filled(value.stop, env), filled(value.step, env))
     if kind is InnerGraph:
@@ -314,22 +340,13 @@ class Trace:
 
     def kept(self, value: Any) -> Any:
         """A structure with slots in place of symbolic tensors; containers and arrays are copied."""
-        if isinstance(value, Symbol):
-            return Slot(self.held(value))
-        kind = type(value)
-        if kind is tuple:
-            return tuple([self.kept(v) for v in value])
-        if kind is list:
-            return [self.kept(v) for v in value]
-        if kind is dict:
-            return {k: self.kept(v) for k, v in value.items()}
-        if kind is slice:
-            return slice(self.kept(value.start), self.kept(value.stop), self.kept(value.step))
-        if kind is np.ndarray:
-            return value.copy()
-        if is_namedtuple(value):
-            return kind(*[self.kept(v) for v in value])
-        return value
+
+        def leaf(part: Any) -> Any:
+            if isinstance(part, Symbol):
+                return Slot(self.held(part))
+            return part.copy() if type(part) is np.ndarray else part
+
+        return replaced(value, leaf)
 
     def record(
         self, name: str, function: Callable[..., Any], args: Any, kwargs: Any, specs: Any, effect: bool = False

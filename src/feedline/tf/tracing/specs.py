@@ -34,7 +34,7 @@ from feedline.structure.zeros import zeros_of
 from feedline.tf.border import tensor_leaf
 from feedline.tf.parameters import StaticArgumentError
 from feedline.tf.tensor import Composite, TensorBase, as_tensor, operand, tensor_of
-from feedline.tf.tracing.graph import Inferred, NeedsValue, Symbol, line, paused, symbols_in
+from feedline.tf.tracing.graph import Inferred, NeedsValue, Symbol, line, paused, replaced, symbols_in
 from feedline.tf.tracing.symbolic import SymbolicTensor, complete
 
 Dims = tuple[int | None, ...] | None
@@ -267,20 +267,7 @@ def _run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
 
 def _replaced(value: Any, of: Callable[[Any], Any]) -> Any:
     """Arguments with values for the symbolic tensors."""
-    if isinstance(value, Symbol):
-        return of(value)
-    kind = type(value)
-    if kind is tuple:
-        return tuple([_replaced(v, of) for v in value])
-    if kind is list:
-        return [_replaced(v, of) for v in value]
-    if isinstance(value, dict):
-        return {k: _replaced(v, of) for k, v in value.items()}
-    if kind is slice:
-        return slice(_replaced(value.start, of), _replaced(value.stop, of), _replaced(value.step, of))
-    if is_namedtuple(value):
-        return kind(*[_replaced(v, of) for v in value])
-    return value
+    return replaced(value, lambda part: of(part) if isinstance(part, Symbol) else part)
 
 
 # Trials
