@@ -7,9 +7,10 @@ import platform
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 import numpy as np
@@ -144,13 +145,13 @@ def _rates(folder: str | None) -> dict[str, float]:
     return found
 
 
-def _read(file: Any) -> None:
+def _read(file: BinaryIO) -> None:
     file.seek(0)
     while file.read(1 << 20):
         pass
 
 
-def _rate(work: Any, times: int = 2) -> float:
+def _rate(work: Callable[[], object], times: int = 2) -> float:
     """Bytes per second of work on `SIZE` bytes, the best of a few times."""
     took = []
     for _ in range(times):

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 import click
+from rich.console import Console
 
 from feedline.errors import OpError
 from feedline.tools.shared.command import command
@@ -103,7 +104,7 @@ def records(
             errors.append(e)
 
 
-def _print(out: Any, row: dict[str, Any], images: bool) -> None:
+def _print(out: Console, row: dict[str, Any], images: bool) -> None:
     wide = min(24, max((len(printable(name)) for name in row), default=0))
     room = max(20, min(out.width, MOST_SHOWN) - wide - 4)
     for name, value in row.items():

@@ -6,6 +6,7 @@ import os
 import runpy
 import sys
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -45,7 +46,7 @@ def _run(file: str) -> dict[str, Any]:
     return made
 
 
-def _guarded(call: Any, what: str) -> Any:
+def _guarded(call: Callable[[], Any], what: str) -> Any:
     """An error of the script is shown with its own frames."""
     try:
         return call()

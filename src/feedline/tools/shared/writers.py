@@ -23,6 +23,7 @@ from feedline.structure.block import Block, Bytes, rows_of
 from feedline.structure.ragged import RaggedTensor
 from feedline.tools.shared.features import BOOL, BYTES, FLOAT, INT, NESTED, TEXT, FeatureRows, ValueColumn, as_json
 from feedline.tools.shared.formats import ARRAY_RECORD, ARROW, CSV, JSONL, PARQUET, TAR, TFRECORD
+from feedline.tools.shared.inputs import check_features
 from feedline.tools.shared.output import dumped
 from feedline.tools.shared.summary import Summary
 
@@ -52,13 +53,10 @@ Layout = dict[str, StoredAs]
 
 def layout_of(found: Summary, chosen: list[str] | None, format: str) -> Layout:
     """The features of files as they are stored in a format, all or the chosen ones."""
-    names = list(found.features) if chosen is None else chosen
+    check_features(chosen, found.features)
     layout: Layout = {}
-    for name in names:
-        one = found.features.get(name)
-        if one is None:
-            known = ", ".join(sorted(found.features)) or "none"
-            raise InvalidArgumentError(f"there is no feature {name!r}; there are: {known}")
+    for name in found.features if chosen is None else chosen:
+        one = found.features[name]
         if one.listed:
             raise UnimplementedError(
                 f"{name!r} is a feature list, whose steps only TFRecord and ArrayRecord files hold; leave it out with "
