@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -212,6 +213,10 @@ class WorkerPool:
 
     def _work(self) -> None:
         ticked = beaten = time.monotonic()
+        handlers: dict[str, Callable[..., None]] = {
+            "answer": self._answered, "loaded": self._loaded, "reached": self._reached,
+            "ready": self._registered, "leave": self._removed,
+        }  # fmt: skip
         while True:
             item: tuple[Any, ...] | None = ("nothing",)
             with suppress(Empty):
@@ -222,16 +227,9 @@ class WorkerPool:
                 self._break(UnavailableError("the connection to the Ray cluster was ended, by ray.shutdown() perhaps"))
                 continue
             try:
-                if item[0] == "answer":
-                    self._answered(item[1], item[2])
-                elif item[0] == "loaded":
-                    self._loaded(item[1])
-                elif item[0] == "reached":
-                    self._reached(item[1], item[2])
-                elif item[0] == "ready":
-                    self._registered(item[1], item[2])
-                elif item[0] == "leave":
-                    self._removed(item[1])
+                handler = handlers.get(item[0])
+                if handler is not None:
+                    handler(*item[1:])
                 now = time.monotonic()
                 if self._retired(now):
                     return
@@ -292,6 +290,10 @@ class WorkerPool:
                 self._send(job, member)
             elif kind == UNLOADABLE:
                 job.done = True
+        self._pass_on(job, member, kind, value)
+
+    def _pass_on(self, job: PendingTask, member: WorkerHandle, kind: str, value: Any) -> None:
+        """Gives the stage of a job the rows that a worker has made, or the reason why it could not make them."""
         if kind == MADE:
             try:
                 found = self.store.open(value)
