@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,7 @@ def _reshape(function: Callable[..., Any], bound: Arguments) -> Any:
     tensor, wanted = bound["tensor"], bound["shape"]
     if isinstance(tensor, Composite):
         return None
-    dims, given = shape_of(tensor), _static(wanted)
+    dims, given = shape_of(tensor), vector(wanted)
     dtype = dtype_of(tensor)
     if given is None:
         return Inferred(TensorSpec(None, dtype))
@@ -93,10 +93,6 @@ def _reshape(function: Callable[..., Any], bound: Arguments) -> Any:
                 raise InvalidArgumentError(f"Cannot reshape a tensor with {count} elements to shape {given}")
             sizes[sizes.index(None)] = count // rest
     return Inferred(TensorSpec(sizes, dtype))
-
-
-def _static(value: Any) -> list[int | None] | None:
-    return vector(value)
 
 
 def _getitem(function: Callable[..., Any], bound: Arguments) -> Any:
@@ -122,11 +118,15 @@ def _getitem(function: Callable[..., Any], bound: Arguments) -> Any:
         raise InvalidArgumentError(f"Index out of range using input dim {len(dims)}; input has only {len(dims)} dims")
     if not any(k is Ellipsis for k in keys):
         keys.append(Ellipsis)
+    return Inferred(TensorSpec(_sizes_of_part(dims, keys, len(dims) - taken), tensor.dtype))
+
+
+def _sizes_of_part(dims: Sequence[int | None], keys: list[Any], rest: int) -> list[int | None]:
+    """The sizes of the part of a tensor that keys pick, one of which is an ellipsis for `rest` dimensions."""
     made: list[int | None] = []
     at = 0
     for k in keys:
         if k is Ellipsis:
-            rest = len(dims) - taken
             made += dims[at : at + rest]
             at += rest
         elif k is None:
@@ -140,7 +140,7 @@ def _getitem(function: Callable[..., Any], bound: Arguments) -> Any:
             if index is not None and size is not None and not -size <= index < size:
                 raise InvalidArgumentError(f"slice index {index} of dimension {at} out of bounds: it has {size}")
             at += 1
-    return Inferred(TensorSpec(made, tensor.dtype))
+    return made
 
 
 def _length(size: int | None, key: slice) -> int | None:
@@ -219,9 +219,7 @@ def _decode_csv(function: Callable[..., Any], bound: Arguments) -> Any:
         raise InvalidTypeError(f"records must be strings, got {dtype_of(records).name}")
     for default in defaults:
         held = to_values(default)
-        if isinstance(held, type) or not isinstance(
-            held, (list, tuple, np.ndarray, bytes, str, int, float, np.generic)
-        ):
+        if isinstance(held, type) or not isinstance(held, _VALUES):
             made.append(as_dtype(held))
         else:
             made.append(as_tensor(held).dtype)
@@ -274,7 +272,7 @@ def _drawn(function: Callable[..., Any], bound: Arguments) -> Any:
         and bound.get("minval") not in (None, 0)
     ):
         raise InvalidArgumentError(f"maxval must be given for the integer dtype {dtype.name}")
-    return Inferred(TensorSpec(None if given is None else given, dtype))
+    return Inferred(TensorSpec(given, dtype))
 
 
 def _like_first(function: Callable[..., Any], bound: Arguments) -> Any:
@@ -679,7 +677,6 @@ def _lookup(function: Callable[..., Any], bound: Arguments) -> Any:
     return Inferred(TensorSpec(TensorShape(shape_of(keys)), table.value_dtype))
 
 
-_COLOURED = "grayscale_to_rgb rgb_to_hsv hsv_to_rgb rgb_to_yuv yuv_to_rgb rgb_to_yiq yiq_to_rgb"
 _SEGMENTS = "max mean min prod sum"
 _CHECKED = """
     assert_equal assert_greater assert_greater_equal assert_less assert_less_equal assert_near assert_negative
