@@ -33,6 +33,8 @@ RECORDED_SHARE = 0.003
 """The share of the time that one place in the code may spend on measuring; the second while a timeline is recorded."""
 LONGEST_PAUSE = 8190
 CLOSELY_EVERY = 8
+ALL = 2e-3
+"""Pieces that take more seconds are all measured."""
 LONG = 1e-3
 """Of the pieces that are measured, one in `CLOSELY_EVERY` is measured closely, with its processor time; and each one
 after a piece that took longer than `LONG` seconds.
@@ -90,6 +92,6 @@ class Sampling:
         far, so that few pieces follow the last one measured.
         """
         share = RECORDED_SHARE if recorded else SHARE
-        pause = int(cost / (share * max(self._each, 1e-9)))
+        pause = 0 if self._each > ALL else int(cost / (share * max(self._each, 1e-9)))
         self._passed = min(LONGEST_PAUSE, self._pieces // 4, pause) & ~1
         return self._passed
