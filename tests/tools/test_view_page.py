@@ -262,6 +262,19 @@ def test_markup_is_text(browser: Browser, tmp_path: Path) -> None:
         assert browser.value("document.title") != "1"
 
 
+def test_a_feature_may_be_called_like_a_property_of_every_object(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "a.tfrecord"
+    with fl.io.TFRecordWriter(str(path)) as writer:
+        writer.write_many([example(a=1), example(toString=3)])
+    with viewing(path) as viewer:
+        viewer.counted()
+        browser.size(1280, 800)
+        browser.page(viewer.url)
+        browser.until("document.querySelectorAll('#head th').length === 3")
+        shown = "[...document.querySelectorAll('#body tr')].map(r => [...r.cells].map(c => c.innerText).slice(1))"
+        assert browser.value(shown) == [["1", "\u2013"], ["\u2013", "3"]]
+
+
 def test_names_that_reverse_text_are_shown_with_escapes(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "a.tfrecord"
     with fl.io.TFRecordWriter(str(path)) as writer:

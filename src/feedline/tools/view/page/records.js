@@ -94,8 +94,8 @@ function drawTable() {
   }
   const names = all.filter((name) => !state.hidden.has(name));
   $("columns-button").textContent = names.length < all.length ? `Columns: ${names.length} of ${all.length}` : "Columns";
-  const numeric = new Set(names.filter((name) => page.rows.some((row) => row.cells[name]?.kind === "number")
-    && page.rows.every((row) => !row.cells[name] || row.cells[name].kind === "number")));
+  const numeric = new Set(names.filter((name) => page.rows.some((row) => cellOf(row, name)?.kind === "number")
+    && page.rows.every((row) => (cellOf(row, name)?.kind ?? "number") === "number")));
   $("table").classList.toggle("pictures", page.rows.some((row) => Object.values(row.cells).some((c) => c.kind.startsWith("image"))));
   $("table").classList.toggle("bare", !names.length && !page.rows.length);
   $("head").replaceChildren(el("th", { scope: "col" }, "#"), ...names.map((name) => {
@@ -113,6 +113,9 @@ function drawTable() {
   $("filter-clear").hidden = !state.filter;
 }
 
+// A feature may be called like a property that every object has, such as toString.
+const cellOf = (row, name) => (Object.hasOwn(row.cells, name) ? row.cells[name] : undefined);
+
 function drawRow(row, i, names, numeric) {
   const cells = [el("td", { "data-name": "Record" }, el("span", {}, integer.format(row.number)))];
   if (row.error || row.left_out) {
@@ -120,8 +123,9 @@ function drawRow(row, i, names, numeric) {
     cells.push(el("td", { class: row.error ? "bad" : "", colspan: Math.max(1, names.length), "data-name": row.error ? "Error" : "" }, el("span", { title: text }, text)));
   } else {
     for (const name of names) {
-      const kind = (numeric.has(name) ? "right" : "") + (row.cells[name] ? "" : " gone");
-      cells.push(el("td", { class: kind, "data-name": name }, shortCell(row.cells[name], { number: row.number, feature: name })));
+      const cell = cellOf(row, name);
+      const kind = (numeric.has(name) ? "right" : "") + (cell ? "" : " gone");
+      cells.push(el("td", { class: kind, "data-name": name }, shortCell(cell, { number: row.number, feature: name })));
     }
   }
   return el("tr", { "aria-selected": String(i === chosen), onclick: () => { choose(i); openRecord(row.number); } }, ...cells);
