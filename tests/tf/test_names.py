@@ -62,6 +62,30 @@ def test_missing_names_say_so() -> None:
     assert not hasattr(tf, "foo") and not hasattr(tf.math, "__wrapped__")
 
 
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("from feedline.tf.keras import layers", "no tf.keras.layers; import keras with the torch or JAX backend"),
+        ("from feedline.tf.keras.layers import Dense", "no tf.keras.layers; import keras"),
+        ("import feedline.tf.keras.layers", "no tf.keras.layers; import keras"),
+        ("from feedline.tf import GradientTape", "no tf.GradientTape; gradients are the training framework's"),
+        ("from feedline.tf.io import gfile, read_fil", r"no tf.io.read_fil; did you mean tf.io.read_file\?"),
+        ("from feedline.tf.compat.v1 import layers", "no tf.compat.v1.layers; models are the training framework's"),
+    ],
+)
+def test_imports_of_missing_names_say_so(line: str, says: str) -> None:
+    with pytest.raises(ImportError, match=says):
+        exec(line)
+
+
+def test_imports_elsewhere_are_as_ever() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'feedline\.foo'"):
+        importlib.import_module("feedline.foo")
+    with pytest.raises(ImportError, match="cannot import name 'nothing'"):
+        exec("from feedline.tf.math_ops import nothing")
+    assert importlib.util.find_spec("feedline.foo") is None
+
+
 def _coverage() -> Any:
     path = Path(__file__).parents[2] / "docs" / "make" / "tf_coverage.py"
     spec = importlib.util.spec_from_file_location("tf_coverage", path)

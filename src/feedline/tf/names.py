@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Sequence
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -468,6 +469,20 @@ class Namespace(ModuleType):
         return importlib.import_module, (self.__name__,)
 
 
+class MissingNames:
+    """An importer that is asked last and finds nothing: `from feedline.tf.keras import layers` says what to write
+    instead, as `tf.keras.layers` does.
+    """
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
+        """Raises `ModuleNotFoundError` for what a namespace of `feedline.tf` lacks."""
+        space = fullname.rpartition(".")[0]
+        if space == "feedline.tf" or isinstance(sys.modules.get(space), Namespace):
+            from feedline.tf.notes import explained
+
+            raise ModuleNotFoundError(explained(fullname.removeprefix("feedline.tf.")))
+
+
 def table(path: str) -> dict[str, tuple[str, str]]:
     """The module and name of each public name of a namespace."""
     found: dict[str, tuple[str, str]] = {}
@@ -534,6 +549,7 @@ def register() -> None:
     for path in sorted(paths - {""} - set(MODULES)):
         sys.modules.setdefault(f"feedline.tf.{path}", Namespace(path))
     sys.modules["feedline.tf.compat.v2"] = sys.modules["feedline.tf"]
+    sys.meta_path.append(MissingNames())
 
 
 def parents(path: str) -> list[str]:
