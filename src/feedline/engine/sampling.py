@@ -2,7 +2,7 @@
 
 A piece that is measured stands for those before it that were not. The next one is measured after a pause: so long that
 the cost of measuring, which is itself measured once per process, stays below `SHARE` of the time that passes. Pieces
-that take long are therefore all measured, and of those that take a microsecond one in several hundred.
+that take longer than `ALL` are all measured, and of those that take a microsecond one in several thousand.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ RECORDED_SHARE = 0.003
 LONGEST_PAUSE = 8190
 CLOSELY_EVERY = 8
 ALL = 2e-3
-"""Pieces that take more seconds are all measured."""
+"""The seconds of pieces that are all measured, since what that costs is little beside them."""
 LONG = 1e-3
 """Of the pieces that are measured, one in `CLOSELY_EVERY` is measured closely, with its processor time; and each one
 after a piece that took longer than `LONG` seconds.
